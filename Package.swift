@@ -55,6 +55,7 @@ let package = Package(
         ? [.macOS(.v12), .iOS(.v15), .watchOS(.v8)] : [.macOS(.v15)],
     products: [
         .library(name: "MartletKit", targets: ["MartletKit"]),
+        .library(name: "MartletScreens", targets: ["MartletScreens"]),
         .library(name: "MartletAPI", targets: ["MartletAPI"]),
         .library(name: "MartletLogic", targets: ["MartletLogic"]),
     ],
@@ -90,20 +91,27 @@ let package = Package(
     targets: [
         // Contract
         .target(name: "MartletAPI", path: "Sources/Contract/MartletAPI", swiftSettings: settings),
-        // Logic that server and client must compute identically: JsonLogic, canonical JSON, manifests, plurals.
+        // Logic that server and client must compute identically: JsonLogic, canonical JSON, manifests; and plurals, apart,
+        // because every app needs these alone.
         .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
+        .target(name: "MartletPlurals", path: "Sources/Contract/MartletPlurals", swiftSettings: settings),
 
         // Writes a report when a process dies by a signal; in C, because Swift is not async-signal-safe.
         .target(name: "MartletKitSignals", path: "Sources/MartletKitSignals"),
-        // The client for apps: Foundation, the logic that it shares with the server, and the reports of signals.
+        // The client for apps: Foundation, plurals, and the reports of signals. Nothing that is linked is left out of an
+        // app again (deploy/test-client-package measures it), so what not every app needs is a product of its own.
         .target(
-            name: "MartletKit", dependencies: ["MartletKitSignals", "MartletLogic"],
+            name: "MartletKit", dependencies: ["MartletKitSignals", "MartletPlurals"],
             path: "Sources/MartletKit",
+            swiftSettings: settings),
+        // Screens of apps that the server describes.
+        .target(
+            name: "MartletScreens", dependencies: ["MartletKit", "MartletLogic"], path: "Sources/MartletScreens",
             swiftSettings: settings),
 
         // Apps that use MartletKit alone: read them, run them (`swift run examples`), and tests run them, too.
         .target(
-            name: "ExampleApps", dependencies: ["MartletKit"], path: "Sources/Examples/ExampleApps",
+            name: "ExampleApps", dependencies: ["MartletKit", "MartletScreens"], path: "Sources/Examples/ExampleApps",
             resources: [
                 "SportLook/SportLookRules.json", "SportLook/SportLookSchemas.json", "SportLook/ball.png",
                 "FindMyBike/FindMyBikeRules.json", "FindMyBike/FindMyBikeSchemas.json",
@@ -167,7 +175,7 @@ let package = Package(
 
         // Catalogues of translations: file formats, plural rules, lint.
         .target(
-            name: "MartletLocalization", dependencies: ["MartletCore", "MartletLogic"],
+            name: "MartletLocalization", dependencies: ["MartletCore", "MartletPlurals"],
             path: "Sources/Shared/MartletLocalization",
             swiftSettings: settings),
 
@@ -391,7 +399,8 @@ let package = Package(
             name: "MartletSchemaTests", dependencies: ["MartletCore", "MartletSchema"], swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(
-            name: "MartletKitTests", dependencies: ["MartletAPI", "MartletKit", "MartletKitSignals", "MartletLogic"],
+            name: "MartletKitTests",
+            dependencies: ["MartletAPI", "MartletKit", "MartletKitSignals", "MartletLogic", "MartletScreens"],
             swiftSettings: settings),
         .testTarget(
             name: "AcceptanceTests", dependencies: ["ExampleApps", "MartletKit"], swiftSettings: settings),
@@ -401,7 +410,7 @@ let package = Package(
             dependencies: ["MartletAPI", "MartletCore", "MartletLogic", "MartletTesting", crypto],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization", "MartletLogic"],
+            name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization", "MartletPlurals"],
             exclude: ["Support/plural_table.py", "Support/read_exports.py"], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",

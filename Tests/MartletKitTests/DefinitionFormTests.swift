@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import MartletKit
+@testable import MartletScreens
 
 @Suite("Forms of a definition")
 struct DefinitionFormTests {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import MartletKit
+@testable import MartletScreens
 
 /// Against the real server, with the apps of Napton's manual and thesis.
 @Suite("App definitions", .enabled(if: LiveServer.shared != nil))

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import MartletKit
+@testable import MartletScreens
 
 @Suite("App definitions that are not to be trusted", .enabled(if: LiveServer.shared != nil))
 struct DefinitionRefusalTests {

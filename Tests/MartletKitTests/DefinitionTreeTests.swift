@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import MartletKit
+@testable import MartletScreens
 
 @Suite("Views of a definition")
 struct DefinitionTreeTests {
@@ -231,10 +232,10 @@ struct DefinitionTreeTests {
         let models = DefinitionModels(api: martlet.api, folder: folder.subfolder("live-test"))
         #expect(try await models.load("/storage/a") == ["data": [1]])
         isOnline.withLock { $0 = false }
-        DefinitionModels.forget(allBut: nil, in: folder)
+        UserModels.forget(allBut: nil, in: folder)
         #expect(try await models.load("/storage/a") == ["data": [1]])
         await #expect(throws: MartletError.self) { try await models.load("/storage/b") }
-        DefinitionModels.forget(allBut: "ann", in: folder)
+        UserModels.forget(allBut: "ann", in: folder)
         await #expect(throws: MartletError.self) { try await models.load("/storage/a") }
     }
 

@@ -1,6 +1,6 @@
 import MartletCore
 import MartletLocalization
-import MartletLogic
+import MartletPlurals
 import Testing
 
 @Suite("Plural rules")

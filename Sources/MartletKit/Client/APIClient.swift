@@ -4,9 +4,9 @@ import Foundation
 /// errors.
 ///
 /// A class, because everything that makes calls keeps one, and copying the configuration retains some thirty objects.
-final class APIClient: Sendable {
-    let configuration: Martlet.Configuration
-    let session: SessionKeeper
+package final class APIClient: Sendable {
+    package let configuration: Martlet.Configuration
+    package let session: SessionKeeper
 
     init(_ configuration: Martlet.Configuration, session: SessionKeeper) {
         self.configuration = configuration
@@ -14,26 +14,41 @@ final class APIClient: Sendable {
     }
 
     /// The body of a successful answer as JSON; null if it has none.
-    func json(_ request: APIRequest) async throws -> JSON {
+    package func json(_ request: APIRequest) async throws -> JSON {
         let response = try await send(request)
         return response.body.isEmpty ? .null : try JSON(parsing: response.body)
     }
 
     /// A successful answer: 2xx, or 304 to a conditional request.
     @discardableResult
-    func send(_ request: APIRequest) async throws -> HTTPResponse {
-        try await perform(request, timeout: .total(request.timeout ?? configuration.timeout)) { http in
-            let response = try await configuration.transport.send(http, progress: request.progress)
-            return (response.head, response, response.body)
+    package func send(_ request: APIRequest) async throws -> HTTPResponse {
+        let timeout = HTTPRequest.Timeout.total(request.timeout ?? configuration.timeout)
+        guard case .complete(let response) = try await perform(request, timeout: timeout) else {
+            throw MartletError(.unexpectedAnswer, "There was a stream instead of an answer.")
         }
+        return response
     }
 
     /// A successful answer whose body is read as it arrives.
     func stream(_ request: APIRequest, idleTimeout: TimeInterval) async throws -> HTTPStream {
-        try await perform(request, timeout: .idle(idleTimeout)) { http in
-            let stream = try await configuration.transport.stream(http)
-            return (stream.head, stream, try await problem(in: stream))
+        guard case .stream(let stream) = try await perform(request, timeout: .idle(idleTimeout)) else {
+            throw MartletError(.unexpectedAnswer, "There was an answer instead of a stream.")
         }
+        return stream
+    }
+
+    private enum Answer {
+        case complete(HTTPResponse), stream(HTTPStream)
+    }
+
+    /// Asks for a stream if the time-out is one for streams.
+    private func exchange(_ http: HTTPRequest, _ request: APIRequest) async throws -> (HTTPHead, Answer, Data) {
+        if case .idle = http.timeout {
+            let stream = try await configuration.transport.stream(http)
+            return (stream.head, .stream(stream), try await problem(in: stream))
+        }
+        let response = try await configuration.transport.send(http, progress: request.progress)
+        return (response.head, .complete(response), response.body)
     }
 
     /// The body of an error response, which is short.
@@ -47,10 +62,7 @@ final class APIClient: Sendable {
         return body
     }
 
-    private func perform<Answer>(
-        _ request: APIRequest, timeout: HTTPRequest.Timeout,
-        _ exchange: (HTTPRequest) async throws -> (HTTPHead, Answer, Data)
-    ) async throws -> Answer {
+    private func perform(_ request: APIRequest, timeout: HTTPRequest.Timeout) async throws -> Answer {
         var attempts = Attempts(policy: configuration.retries, clock: configuration.clock)
         while true {
             try Task.checkCancellation()
@@ -59,7 +71,7 @@ final class APIClient: Sendable {
             let http = try prepare(request, session, timeout: timeout)
             let failure: MartletError
             do {
-                let (head, answer, body) = try await exchange(http)
+                let (head, answer, body) = try await exchange(http, request)
                 if (200..<300).contains(head.status) || head.status == 304 {
                     log(.debug, "Received an answer", request, ["response.status": "\(head.status)"])
                     return answer
@@ -91,6 +103,9 @@ final class APIClient: Sendable {
         return session
     }
 
+    // The compiler cuts `perform` into a function for each `await`, and repeats in each what it inlines.
+
+    @inline(never)
     private func prepare(
         _ request: APIRequest, _ session: Session?, timeout: HTTPRequest.Timeout
     ) throws -> HTTPRequest {
@@ -107,6 +122,7 @@ final class APIClient: Sendable {
             maximumAnswerSize: request.maximumAnswerSize ?? HTTPRequest.largestAnswer)
     }
 
+    @inline(never)
     private func log(
         _ level: Martlet.LogEntry.Level, _ message: String, _ request: APIRequest, _ more: [String: String]
     ) {
@@ -115,6 +131,7 @@ final class APIClient: Sendable {
         configuration.log(level, message, metadata.merging(more) { $1 })
     }
 
+    @inline(never)
     private func metadata(of error: MartletError) -> [String: String] {
         var metadata = ["error.code": error.code.rawValue]
         metadata["response.status"] = error.status.map(String.init)

@@ -1,7 +1,7 @@
 import Foundation
 
 /// A call of the server's API, without address and credentials.
-struct APIRequest: Sendable {
+package struct APIRequest: Sendable {
     enum Caller: Sendable, Hashable {
         /// The app itself, even if a user is signed in.
         case app
@@ -11,7 +11,7 @@ struct APIRequest: Sendable {
         case user
     }
 
-    enum Repetition: Sendable, Hashable {
+    package enum Repetition: Sendable {
         /// Repeating the call does no harm.
         case harmless
         /// The server carries out a repetition with the same key only once.
@@ -23,23 +23,23 @@ struct APIRequest: Sendable {
     var method: String
     /// The path below `/api/{appKey}/`, percent-encoded: `storage/Notes/n1`.
     var path: String
-    var query: [(name: String, value: String)] = []
-    var headers: HTTPHeaders = [:]
+    package var query: [(name: String, value: String)] = []
+    package var headers: HTTPHeaders = [:]
     var body: Data?
     var caller = Caller.userIfSignedIn
     /// The call fails with `notSignedIn` unless the user with this id is signed in. `.some(nil)`: unless nobody is
     /// signed in. Nil: the user does not matter.
-    var expectedUser: String??
+    package var expectedUser: String??
     var repetition: Repetition
     /// The time limit of one attempt in seconds; nil: the client's.
     var timeout: TimeInterval?
     /// The maximum number of attempts, if the client's policy allows more.
     var maximumAttempts = Int.max
     /// The maximum size of the answer in bytes; nil: the transport's limit. A transport aborts longer answers.
-    var maximumAnswerSize: Int?
+    package var maximumAnswerSize: Int?
     var progress: (@Sendable (Int64) -> Void)?
 
-    init(_ method: String, _ path: String, json: JSON? = nil, repetition: Repetition? = nil) {
+    package init(_ method: String, _ path: String, json: JSON? = nil, repetition: Repetition? = nil) {
         self.method = method
         self.path = path
         self.repetition = repetition ?? (["GET", "HEAD"].contains(method) ? .harmless : .onlyIfNotDone)
@@ -50,12 +50,12 @@ struct APIRequest: Sendable {
     }
 
     /// A write of the storage service, which remembers idempotency keys.
-    static func write(_ method: String, _ path: String, json: JSON? = nil) -> APIRequest {
+    package static func write(_ method: String, _ path: String, json: JSON? = nil) -> APIRequest {
         APIRequest(method, path, json: json, repetition: .idempotencyKey(UUID().uuidString))
     }
 
     /// Percent-encodes a part of a path, so that a slash or question mark does not end it.
-    static func escape(_ part: String) -> String {
+    package static func escape(_ part: String) -> String {
         part.addingPercentEncoding(withAllowedCharacters: unreserved) ?? ""
     }
 

@@ -36,10 +36,10 @@ extension Martlet {
         /// Where reports of errors and crashes go, `https://key@host/crash/1`: `sentryDSN` of the server's
         /// `connection.json`. Nil: nothing is reported.
         public var sentryDSN: String?
-        /// The keys that may sign app definitions. See <doc:DescribingAnApp>.
+        /// The keys that may sign app definitions, which the product `MartletScreens` shows.
         public var definitionKeys: [DefinitionKey] = []
         /// For tests.
-        var clock = WallClock()
+        package var clock = WallClock()
 
         public init(url: URL, appKey: String, secret: String) {
             self.url = url
@@ -87,8 +87,8 @@ extension Martlet {
 }
 
 /// The clock, replaceable in tests.
-struct WallClock: Sendable {
-    var now: @Sendable () -> Date = { Date() }
+package struct WallClock: Sendable {
+    package var now: @Sendable () -> Date = { Date() }
     var sleep: @Sendable (TimeInterval) async throws -> Void = { seconds in
         try await Task.sleep(nanoseconds: UInt64(max(0, min(seconds, 1_000_000)) * 1_000_000_000))
     }
@@ -97,7 +97,8 @@ struct WallClock: Sendable {
 }
 
 extension Martlet.Configuration {
-    func log(_ level: Martlet.LogEntry.Level, _ message: String, _ metadata: [String: String] = [:]) {
+    @inline(never)
+    package func log(_ level: Martlet.LogEntry.Level, _ message: String, _ metadata: [String: String] = [:]) {
         log?(Martlet.LogEntry(level: level, message: message, metadata: metadata))
     }
 }

@@ -15,9 +15,9 @@ public final class Martlet: Sendable {
     }
 
     public let configuration: Configuration
-    let api: APIClient
+    package let api: APIClient
     let session: SessionKeeper
-    let parts: Parts
+    package let parts: Parts
 
     public init(_ configuration: Configuration) {
         self.configuration = configuration

@@ -1,13 +1,13 @@
 import Foundation
 
 /// A publication of documents, as announced by the server.
-struct Publication: Sendable, Hashable {
+package struct Publication: Sendable {
     /// Increases with each publication.
     let generation: Int
     /// True for the first event of a connection, which lists everything that is live.
-    let isComplete: Bool
+    package let isComplete: Bool
     /// The documents, as `kind/name`.
-    let documents: Set<String>
+    package let documents: Set<String>
 
     func concerns(_ kinds: String...) -> Bool {
         isComplete || documents.contains { name in kinds.contains { name.hasPrefix($0 + "/") } }
@@ -16,7 +16,7 @@ struct Publication: Sendable, Hashable {
 
 /// The server's announcements of new documents, over one connection that all listeners share. It is open while there is
 /// a listener.
-actor DocumentEvents {
+package actor DocumentEvents {
     private let api: APIClient
     private var listeners: [UUID: Listener] = [:]
     private var connection: Task<Void, Never>?
@@ -29,7 +29,7 @@ actor DocumentEvents {
     init(_ api: APIClient) { self.api = api }
 
     /// The publications that concern the caller, until the iteration ends. A slow listener gets only the latest one.
-    func publications(
+    package func publications(
         where isConcerned: @escaping @Sendable (Publication) -> Bool
     ) -> AsyncStream<Publication> {
         let (stream, continuation) = AsyncStream<Publication>.makeStream(bufferingPolicy: .bufferingNewest(1))

@@ -104,7 +104,7 @@ struct CrashEvent {
 }
 
 /// Where reports go: `https://key@host/crash/1`.
-struct CrashAddress: Sendable, Hashable {
+struct CrashAddress: Sendable {
     let url: URL
     let key: String
 

@@ -66,7 +66,7 @@ struct CrashReport: Sendable {
 }
 
 /// A program or library in memory.
-struct CodeImage: Sendable, Hashable {
+struct CodeImage: Sendable {
     let address: UInt64
     let size: UInt64
     /// The address it was linked for.

@@ -51,11 +51,11 @@ struct CrashScope: Sendable {
             "message": .string(Self.cut(breadcrumb.message, 300)), "level": .string(breadcrumb.level.rawValue),
             "category": .string(Self.cut(breadcrumb.category, 60)),
         ]
-        let data = breadcrumb.data.sorted { $0.key < $1.key }.prefix(8)
-        if !data.isEmpty {
-            json["data"] = .object(
-                Dictionary(data.map { (Self.cut($0.key, 40), .string(Self.cut($0.value, 100))) }) { $1 })
+        var data: [String: JSON] = [:]
+        for name in breadcrumb.data.keys.sorted().prefix(8) {
+            data[Self.cut(name, 40)] = .string(Self.cut(breadcrumb.data[name] ?? "", 100))
         }
+        if !data.isEmpty { json["data"] = .object(data) }
         breadcrumbs.append(json)
         if breadcrumbs.count > Self.maximumBreadcrumbs { breadcrumbs.removeFirst() }
     }

@@ -4,9 +4,9 @@ import Foundation
 ///
 /// The id is the unit of experiments, the anonymous id of events and the id of the installation for push, so that all
 /// three count the same devices.
-struct InstallationIdentity: Sendable, Hashable {
+package struct InstallationIdentity: Sendable, Equatable {
     /// A UUID in lower case.
-    let id: String
+    package let id: String
     /// 32 random bytes in base64url. Whoever has it may change the installation.
     let secret: String
 
@@ -27,5 +27,5 @@ struct InstallationIdentity: Sendable, Hashable {
 }
 
 extension InstallationIdentity: CustomStringConvertible {
-    var description: String { "InstallationIdentity(id: \(id), secret: <redacted>)" }
+    package var description: String { "InstallationIdentity(id: \(id), secret: <redacted>)" }
 }

@@ -1,11 +1,13 @@
-import Foundation
+package import Foundation
 
 /// A folder for the files that the client keeps between starts. A file is replaced as a whole: after a crash, it has
 /// either the old or the new content.
-struct LocalFolder: Sendable {
+package struct LocalFolder: Sendable {
     static let maximumFileSize = 32 << 20
 
     let url: URL
+
+    package init(url: URL) { self.url = url }
 
     /// Where an app keeps its data if it does not say otherwise.
     static func standard(appKey: String) -> URL {
@@ -19,12 +21,12 @@ struct LocalFolder: Sendable {
         return base.appendingPathComponent("martlet").appendingPathComponent(appKey)
     }
 
-    func subfolder(_ name: String) -> LocalFolder { LocalFolder(url: url.appendingPathComponent(name)) }
+    package func subfolder(_ name: String) -> LocalFolder { LocalFolder(url: url.appendingPathComponent(name)) }
 
     func path(of name: String) -> String { url.appendingPathComponent(name).path }
 
     /// Nil if the file does not exist, cannot be read or is too large.
-    func read(_ name: String) -> Data? {
+    package func read(_ name: String) -> Data? {
         let path = path(of: name)
         guard let attributes = try? FileManager.default.attributesOfItem(atPath: path),
             let size = attributes[.size] as? Int, size <= Self.maximumFileSize
@@ -33,9 +35,9 @@ struct LocalFolder: Sendable {
     }
 
     /// Also nil if the file is not JSON: damaged files count as missing.
-    func readJSON(_ name: String) -> JSON? { read(name).flatMap { try? JSON(parsing: $0) } }
+    package func readJSON(_ name: String) -> JSON? { read(name).flatMap { try? JSON(parsing: $0) } }
 
-    func write(_ data: Data, to name: String) throws {
+    package func write(_ data: Data, to name: String) throws {
         do {
             try create()
             let draft = url.appendingPathComponent(".\(name).\(UUID().uuidString)")
@@ -69,10 +71,10 @@ struct LocalFolder: Sendable {
         #endif
     }
 
-    func remove(_ name: String) { try? FileManager.default.removeItem(atPath: path(of: name)) }
+    package func remove(_ name: String) { try? FileManager.default.removeItem(atPath: path(of: name)) }
 
     /// The files with their sizes in bytes and when they were written. Unfinished files are left out.
-    var files: [(name: String, size: Int, modified: Date)] {
+    package var files: [(name: String, size: Int, modified: Date)] {
         names.compactMap { name in
             guard let attributes = try? FileManager.default.attributesOfItem(atPath: path(of: name)),
                 let size = attributes[.size] as? Int, let modified = attributes[.modificationDate] as? Date
@@ -82,7 +84,7 @@ struct LocalFolder: Sendable {
     }
 
     /// The names of the files, sorted. Unfinished files are left out.
-    var names: [String] {
+    package var names: [String] {
         let all = (try? FileManager.default.contentsOfDirectory(atPath: url.path)) ?? []
         return all.filter { !$0.hasPrefix(".") }.sorted()
     }

@@ -1,17 +1,18 @@
 import Foundation
 
 /// The parts of a client that have state.
-final class Parts: Sendable {
-    let identity: InstallationIdentity
-    let documents: DocumentEvents
+package final class Parts: Sendable {
+    package let identity: InstallationIdentity
+    package let documents: DocumentEvents
     let remote: RemoteConfiguration
-    let translations: Translations
+    package let translations: Translations
     let analytics: Analytics
     let flags: Flags
     let crashes: Crashes
     let notifications: Notifications
     let offline: Offline
-    let definitions: LocalFolder
+    /// What `MartletScreens` keeps, by the name of the definition.
+    package let definitions: LocalFolder
 
     init(_ configuration: Martlet.Configuration, api: APIClient) {
         let folder = LocalFolder(url: configuration.folder)
@@ -45,7 +46,7 @@ final class Parts: Sendable {
                 if case .signedIn(let user) = state { userID = user.id }
                 analytics.changed(userID: userID)
                 crashes.changed(userID: userID)
-                DefinitionModels.forget(allBut: userID, in: definitions)
+                UserModels.forget(allBut: userID, in: definitions)
                 let asksForFlags = flags.changed(userID: userID)
                 // In order, but outside this loop: handling the next user must not wait for the network.
                 calls = Task { [calls, flags, notifications] in

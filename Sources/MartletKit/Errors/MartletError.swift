@@ -22,34 +22,61 @@ public struct MartletError: Error, Sendable {
         public let reason: String
     }
 
-    public let code: Code
-    /// A sentence for developers.
-    public let message: String
-    /// The HTTP status; nil if the error arose on the device.
-    public let status: Int?
-    /// The invalid field, parameter or part of the path.
-    public let field: String?
-    /// The invalid items of a request with several.
-    public let rows: [Row]
-    /// The request's id in the server's log.
-    public let requestID: String?
-    /// How long to wait before the next attempt, in seconds, if the server said so.
-    public let retryAfter: TimeInterval?
-    /// What caused the error on the device, for example a `URLError`.
-    public let underlyingError: (any Error)?
+    /// One reference, because many values contain an error, and copying ten of its own is code in each of them.
+    private let fields: Fields
 
+    public var code: Code { fields.code }
+    /// A sentence for developers.
+    public var message: String { fields.message }
+    /// The HTTP status; nil if the error arose on the device.
+    public var status: Int? { fields.status }
+    /// The invalid field, parameter or part of the path.
+    public var field: String? { fields.field }
+    /// The invalid items of a request with several.
+    public var rows: [Row] { fields.rows }
+    /// The request's id in the server's log.
+    public var requestID: String? { fields.requestID }
+    /// How long to wait before the next attempt, in seconds, if the server said so.
+    public var retryAfter: TimeInterval? { fields.retryAfter }
+    /// What caused the error on the device, for example a `URLError`.
+    public var underlyingError: (any Error)? { fields.underlyingError }
+
+    @inline(never)
+    public init(_ code: Code, _ message: String) { self.init(code, message, status: nil) }
+
+    @inline(never)
     public init(
         _ code: Code, _ message: String, status: Int? = nil, field: String? = nil, rows: [Row] = [],
         requestID: String? = nil, retryAfter: TimeInterval? = nil, underlyingError: (any Error)? = nil
     ) {
-        self.code = code
-        self.message = message
-        self.status = status
-        self.field = field
-        self.rows = rows
-        self.requestID = requestID
-        self.retryAfter = retryAfter
-        self.underlyingError = underlyingError
+        fields = Fields(
+            code: code, message: message, status: status, field: field, rows: rows, requestID: requestID,
+            retryAfter: retryAfter, underlyingError: underlyingError)
+    }
+
+    private final class Fields: Sendable {
+        let code: Code
+        let message: String
+        let status: Int?
+        let field: String?
+        let rows: [Row]
+        let requestID: String?
+        let retryAfter: TimeInterval?
+        let underlyingError: (any Error)?
+
+        init(
+            code: Code, message: String, status: Int?, field: String?, rows: [Row], requestID: String?,
+            retryAfter: TimeInterval?, underlyingError: (any Error)?
+        ) {
+            self.code = code
+            self.message = message
+            self.status = status
+            self.field = field
+            self.rows = rows
+            self.requestID = requestID
+            self.retryAfter = retryAfter
+            self.underlyingError = underlyingError
+        }
     }
 
     /// Whether the server could not be reached or did not answer. The same call may succeed later.

@@ -30,8 +30,8 @@ public struct FlagEvaluation<Value: Sendable>: Sendable {
 }
 
 /// All flags as the server evaluated them for one user and device.
-struct FlagAnswers: Sendable, Hashable {
-    struct Flag: Sendable, Hashable {
+struct FlagAnswers: Sendable {
+    struct Flag: Sendable, Equatable {
         let value: JSON
         let variant: String?
         let reason: String

@@ -92,6 +92,8 @@ extension JSON: ExpressibleByStringLiteral, ExpressibleByIntegerLiteral, Express
     public init(booleanLiteral value: Bool) { self = .bool(value) }
     public init(nilLiteral: ()) { self = .null }
     public init(arrayLiteral elements: JSON...) { self = .array(elements) }
+    // Inlined, it would be some hundred bytes at each of a hundred literals.
+    @inline(never)
     public init(dictionaryLiteral members: (String, JSON)...) {
         self = .object(Dictionary(members) { _, last in last })
     }

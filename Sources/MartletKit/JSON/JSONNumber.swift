@@ -51,10 +51,28 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
 
     /// The number, if it has no fraction and fits: `44`, `44.0` and `4.4e1` are 44.
     public func integer<Integer: FixedWidthInteger>(as type: Integer.Type = Integer.self) -> Integer? {
-        if let value = Integer(text) { return value }
+        switch whole {
+        case .signed(let value)?: Integer(exactly: value)
+        case .unsigned(let value)?: Integer(exactly: value)
+        case nil: Integer.bitWidth > 64 ? wholeText.flatMap { Integer($0) } : nil
+        }
+    }
+
+    private enum Whole { case signed(Int64), unsigned(UInt64) }
+
+    /// The number, if it has no fraction and fits into 64 bits. Not generic: a copy for each type of integer would take
+    /// some 40 KB of every app.
+    private var whole: Whole? {
+        if let value = Int64(text) { return .signed(value) }
+        guard let wholeText else { return nil }
+        return Int64(wholeText).map(Whole.signed) ?? UInt64(wholeText).map(Whole.unsigned)
+    }
+
+    /// The digits and the sign of a number without a fraction.
+    private var wholeText: String? {
         let parts = NormalForm(text)
         guard parts.exponent >= 0, parts.digits.utf8.count + parts.exponent <= 40 else { return nil }
-        return Integer((parts.isNegative ? "-" : "") + parts.digits + String(repeating: "0", count: parts.exponent))
+        return (parts.isNegative ? "-" : "") + parts.digits + String(repeating: "0", count: parts.exponent)
     }
 }
 

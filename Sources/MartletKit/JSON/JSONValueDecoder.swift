@@ -177,6 +177,8 @@ private struct UnkeyedContainer: UnkeyedDecodingContainer {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
+    // Each type of number has a call of its own.
+    @inline(never)
     private mutating func next() throws -> JSONValueDecoder {
         let key = NamedKey(index: currentIndex)
         guard !isAtEnd else {

@@ -217,7 +217,7 @@ public final class Notifications: Sendable {
 }
 
 /// The state of the device's registration, which survives restarts.
-struct Registration: Sendable, Hashable {
+struct Registration: Sendable, Equatable {
     private static let maximumRemembered = 200
 
     var push: JSON?

@@ -1,7 +1,7 @@
 import Foundation
 
 /// Keeps the session and renews it, once for all waiting callers.
-actor SessionKeeper {
+package actor SessionKeeper {
     private let configuration: Martlet.Configuration
     private var session: Session?
     private var isLoaded = false
@@ -11,7 +11,7 @@ actor SessionKeeper {
     init(_ configuration: Martlet.Configuration) { self.configuration = configuration }
 
     /// The session, loaded from the store the first time.
-    func current() throws -> Session? {
+    package func current() throws -> Session? {
         if !isLoaded {
             session = try inStore { try $0.load() }
             isLoaded = true
@@ -46,7 +46,7 @@ actor SessionKeeper {
     }
 
     /// Thrown once by a user's call when the session has ended, so that the call is not sent as the app.
-    static var ended: MartletError { MartletError(.notSignedIn, "The session has ended.") }
+    package static var ended: MartletError { MartletError(.notSignedIn, "The session has ended.") }
 
     /// The session with a token that is valid for at least some seconds; nil if nobody is signed in.
     ///

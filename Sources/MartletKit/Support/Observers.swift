@@ -1,8 +1,10 @@
-import Foundation
+package import Foundation
 
 /// Streams that all receive the same values.
-final class Observers<Value: Sendable>: Sendable {
+package final class Observers<Value: Sendable>: Sendable {
     private let continuations = Locked<[UUID: AsyncStream<Value>.Continuation]>([:])
+
+    package init() {}
 
     var isEmpty: Bool { continuations.withLock(\.isEmpty) }
 
@@ -20,13 +22,13 @@ final class Observers<Value: Sendable>: Sendable {
     }
 
     /// Adds a stream, which the caller has to remove.
-    func insert(_ continuation: AsyncStream<Value>.Continuation, _ id: UUID) {
+    package func insert(_ continuation: AsyncStream<Value>.Continuation, _ id: UUID) {
         continuations.withLock { $0[id] = continuation }
     }
 
-    func remove(_ id: UUID) { continuations.withLock { $0[id] = nil } }
+    package func remove(_ id: UUID) { continuations.withLock { $0[id] = nil } }
 
-    func yield(_ value: Value) {
+    package func yield(_ value: Value) {
         for continuation in continuations.withLock({ Array($0.values) }) { continuation.yield(value) }
     }
 }

@@ -1,11 +1,11 @@
-import Foundation
+package import Foundation
 
 /// Times as the server writes them: UTC with milliseconds, `2026-11-21T12:00:00.000Z`.
-enum RFC3339 {
+package enum RFC3339 {
     /// The years 0001 to 9999, in milliseconds since 1970.
     private static let range: ClosedRange<Double> = -62_135_596_800_000...253_402_300_799_999
 
-    static func text(_ date: Date) -> String {
+    package static func text(_ date: Date) -> String {
         // In binary, 0.678 s is slightly less than that, so half a microsecond is added.
         let exact = date.timeIntervalSince1970 * 1_000 + 0.0005
         // A comparison with NaN is false: such a date becomes the earliest one.
@@ -19,7 +19,7 @@ enum RFC3339 {
     }
 
     /// Nil if the text is not a date-time of RFC 3339 with seconds and an offset.
-    static func date(_ text: String) -> Date? {
+    package static func date(_ text: String) -> Date? {
         var digits = Scanner(text)
         guard text.utf8.count <= 64, let year = digits.number(4), digits.take("-"), let month = digits.number(2),
             digits.take("-"), let day = digits.number(2), digits.take("T"), let hour = digits.number(2),

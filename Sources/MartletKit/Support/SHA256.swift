@@ -1,4 +1,4 @@
-import Foundation
+package import Foundation
 
 #if canImport(CryptoKit)
 import CryptoKit
@@ -6,8 +6,8 @@ import CryptoKit
 
 /// The hash function of FIPS 180-4, for values that the server expects as hashes. Not for secrets:
 /// it is not hardened.
-enum SHA256Digest {
-    static func of(_ data: Data) -> Data {
+package enum SHA256Digest {
+    package static func of(_ data: Data) -> Data {
         #if canImport(CryptoKit)
         return Data(SHA256.hash(data: data))
         #else
@@ -15,7 +15,7 @@ enum SHA256Digest {
         #endif
     }
 
-    static func hexadecimal(_ data: Data) -> String { of(data).hexadecimal }
+    package static func hexadecimal(_ data: Data) -> String { of(data).hexadecimal }
 
     /// An implementation for systems without a crypto library.
     static func portable(_ message: [UInt8]) -> [UInt8] {
@@ -68,7 +68,7 @@ enum SHA256Digest {
 
 extension Data {
     /// RFC 4648 §5, without padding.
-    var base64URL: String {
+    package var base64URL: String {
         base64EncodedString().replacingOccurrences(of: "+", with: "-").replacingOccurrences(of: "/", with: "_")
             .replacingOccurrences(of: "=", with: "")
     }

@@ -1,5 +1,5 @@
 /// Runs an operation, one run at a time. Calls during a run share the next run, so at most one run waits.
-final class SharedRun: Sendable {
+package final class SharedRun: Sendable {
     private struct State {
         var running: Task<Void, any Error>?
         var next: Task<Void, any Error>?
@@ -7,10 +7,12 @@ final class SharedRun: Sendable {
 
     private let state = Locked(State())
 
+    package init() {}
+
     /// Returns after a run that began after the call.
     ///
     /// - Throws: What the operation of that run throws.
-    func run(_ operation: @escaping @Sendable () async throws -> Void) async throws {
+    package func run(_ operation: @escaping @Sendable () async throws -> Void) async throws {
         let task = state.withLock { state -> Task<Void, any Error> in
             if let next = state.next { return next }
             let before = state.running

@@ -64,7 +64,7 @@ public enum TextArgument: Sendable, Hashable, ExpressibleByStringLiteral, Expres
 /// A value that does not fit its placeholder's type is shown in its default format, and a placeholder without a value
 /// stays in the text. Texts come from a server, and must not be able to crash an app.
 struct TextFormat: Sendable {
-    struct Specifier: Sendable, Hashable {
+    struct Specifier: Sendable, Equatable {
         var position: Int?
         var flags = ""
         var width: Int?

@@ -1,4 +1,4 @@
-import MartletLogic
+import MartletPlurals
 
 /// The texts of a language, as the server returns them.
 struct TextTable: Sendable {

@@ -1,5 +1,5 @@
 public import MartletCore
-public import MartletLogic
+public import MartletPlurals
 
 extension LanguageTag: Comparable, CustomStringConvertible {
     /// The tag's prefixes, longest first: `zh-Hant`, then `zh` for `zh-Hant-TW` (RFC 4647, 3.4).

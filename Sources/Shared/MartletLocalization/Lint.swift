@@ -1,5 +1,5 @@
 import MartletCore
-import MartletLogic
+import MartletPlurals
 
 /// An error or warning about a catalogue.
 public struct LintFinding: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import MartletLogic
+import MartletPlurals
 
 /// The texts of a key in one language.
 public struct Localization: Sendable, Equatable {

@@ -1,4 +1,4 @@
-import MartletLogic
+import MartletPlurals
 
 /// The position of a unit in a localization: `plural.one`, `device.iphone.plural.one`,
 /// `substitutions.dogs.plural.other`; empty for a text without forms.

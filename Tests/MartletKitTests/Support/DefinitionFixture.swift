@@ -3,6 +3,7 @@ import MartletLogic
 import Testing
 
 @testable import MartletKit
+@testable import MartletScreens
 
 /// App definitions for tests: those of the example Napton, and made-up ones without a server.
 enum DefinitionFixture {

@@ -2,6 +2,7 @@ import Foundation
 import Testing
 
 @testable import MartletKit
+@testable import MartletScreens
 
 /// A published definition with a name and a collection of its own.
 struct PublishedApp {

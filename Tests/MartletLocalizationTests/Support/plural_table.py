@@ -1,6 +1,6 @@
-"""Writes Sources/Contract/MartletLogic/Plurals/PluralTable.swift from CLDR's JSON (unicode-org/cldr-json, cldr-core/supplemental).
+"""Writes Sources/Contract/MartletPlurals/PluralTable.swift from CLDR's JSON (unicode-org/cldr-json, cldr-core/supplemental).
 
-    python3 Tests/MartletLocalizationTests/Support/plural_table.py ../shared/vectors/l10n > Sources/Contract/MartletLogic/Plurals/PluralTable.swift
+    python3 Tests/MartletLocalizationTests/Support/plural_table.py ../shared/vectors/l10n > Sources/Contract/MartletPlurals/PluralTable.swift
 
 Languages with the same rules share a line. Samples are left out: PluralRulesTests reads them from the vectors.
 """

@@ -1,5 +1,6 @@
 import Foundation
 import MartletKit
+import MartletScreens
 
 /// An app that the server describes, on one phone. Built into it are the name of its definition, the key that may sign
 /// it, and one kind of view. Everything else comes from the server.

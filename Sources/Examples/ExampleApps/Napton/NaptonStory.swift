@@ -1,5 +1,6 @@
 public import Foundation
 import MartletKit
+import MartletScreens
 
 /// Napton: two apps that the server describes. The address book is that of Napton's manual; the events app is that of
 /// its thesis, before and after the change that the thesis measures (T. Ritterfeld, *On-Demand App Development*,

@@ -1,4 +1,4 @@
-import MartletLogic
+import MartletPlurals
 
 /// Apple's .stringsdict: a property list of texts with forms by number, device or width.
 ///

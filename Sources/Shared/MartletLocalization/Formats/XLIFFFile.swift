@@ -1,5 +1,5 @@
 import MartletCore
-import MartletLogic
+import MartletPlurals
 
 /// XLIFF 1.2 as written by Xcode: one `trans-unit` per unit, whose id is the key with its path (`UnitPath`), grouped by
 /// the file in which the key was found. The ids of older exports of .stringsdict files

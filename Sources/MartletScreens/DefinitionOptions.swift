@@ -1,4 +1,5 @@
 public import Foundation
+public import MartletKit
 
 /// How an app uses a definition of the server.
 public struct DefinitionOptions: Sendable {
@@ -30,7 +31,7 @@ public struct DefinitionOptions: Sendable {
     }
 }
 
-/// The kinds, operations and actions that the app adds to MartletKit's own, with their versions.
+/// The kinds, operations and actions that the app adds to the built-in ones, with their versions.
 ///
 /// ```swift
 /// var components = DefinitionComponents()

@@ -1,4 +1,5 @@
 import Foundation
+import MartletKit
 
 /// Loads models from the app's own server or another https address, and keeps them for when there is no connection.
 struct DefinitionModels: Sendable {
@@ -21,7 +22,7 @@ struct DefinitionModels: Sendable {
     ///   app's own server, such an address gives access to storage only.
     func load(_ address: String, isFromData: Bool = false) async throws -> JSON {
         let user = try await api.session.current()?.user.id
-        let file = Self.prefix(user) + SHA256Digest.hexadecimal(Data(address.utf8)) + ".json"
+        let file = UserModels.prefix(of: user) + SHA256Digest.hexadecimal(Data(address.utf8)) + ".json"
         do {
             let json = try await fetch(address, as: user, isFromData: isFromData)
             keep(json, as: file)
@@ -39,20 +40,6 @@ struct DefinitionModels: Sendable {
 
     /// Whether this user is signed in now; nil: whether nobody is.
     private func isSignedIn(_ user: String?) async throws -> Bool { try await api.session.current()?.user.id == user }
-
-    /// Removes the models of other users, for all definitions.
-    static func forget(allBut user: String?, in folder: LocalFolder) {
-        for definition in folder.names.map(folder.subfolder) {
-            for name in definition.names where name.hasPrefix("model-") && !name.hasPrefix(prefix(user)) {
-                definition.remove(name)
-            }
-        }
-    }
-
-    /// Each user has separate files, and so has a device without a signed-in user.
-    private static func prefix(_ user: String?) -> String {
-        "model-" + (user.map { SHA256Digest.hexadecimal(Data($0.utf8)) } ?? "nobody") + "-"
-    }
 
     /// Creates an object in the collection at the address. Data goes to the app's own server only.
     func submit(_ object: JSON, to address: String) async throws {
@@ -120,7 +107,7 @@ struct DefinitionModels: Sendable {
     private func keep(_ json: JSON, as file: String) {
         let data = json.data
         guard data.count <= Self.maximumSize else { return }
-        var others = folder.files.filter { $0.name.hasPrefix("model-") && $0.name != file }
+        var others = folder.files.filter { $0.name.hasPrefix(UserModels.prefix) && $0.name != file }
         others.sort { $0.modified < $1.modified }
         var total = others.reduce(data.count) { $0 + $1.size }
         var count = others.count

@@ -1,3 +1,5 @@
+import MartletKit
+
 /// The views of a form, with the user's input and its problems.
 extension HTMLDefinitionRenderer {
     func input(_ node: DefinitionNode) -> String {

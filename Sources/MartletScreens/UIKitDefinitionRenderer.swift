@@ -1,4 +1,5 @@
 #if canImport(UIKit) && !os(watchOS) && !os(tvOS)
+public import MartletKit
 public import UIKit
 
 // Not compiled on Linux, where this project is built and tested. The logic is in DefinitionNode and DefinitionForm.

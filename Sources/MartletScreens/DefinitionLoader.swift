@@ -1,4 +1,5 @@
 import Foundation
+public import MartletKit
 import MartletLogic
 
 extension Martlet {
@@ -23,7 +24,7 @@ public struct DefinitionUpdate: Sendable, Hashable {
 /// Brings an app definition to the device, checks it and keeps it for when there is no connection.
 ///
 /// A version comes into effect only if it is complete, not older than one before it, and signed by one of
-/// ``Martlet/Configuration/definitionKeys``. Otherwise the last good one stays.
+/// `Martlet.Configuration.definitionKeys`. Otherwise the last good one stays.
 ///
 /// ```swift
 /// let loader = martlet.definition("kick-in")
@@ -71,7 +72,7 @@ public final class DefinitionLoader: Sendable {
     /// The newest definition if the server can be reached and has a good one, otherwise the last good one of this
     /// device. To show something at once, show ``current`` first.
     ///
-    /// - Throws: ``MartletError`` if the device has none.
+    /// - Throws: `MartletError` if the device has none.
     public func start() async throws -> AppDefinition {
         do {
             try await refresh()
@@ -86,7 +87,7 @@ public final class DefinitionLoader: Sendable {
 
     /// Asks the server for a newer version, downloads what has changed and puts it into effect.
     ///
-    /// - Throws: ``MartletError``, with the code `definitionRefused` if the definition cannot be trusted or is not
+    /// - Throws: `MartletError`, with the code `definitionRefused` if the definition cannot be trusted or is not
     ///   complete, and `definitionNotSupported` if it needs a newer app. The definition in effect stays.
     @discardableResult
     public func refresh() async throws -> DefinitionUpdate {

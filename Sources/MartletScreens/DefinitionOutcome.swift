@@ -1,3 +1,5 @@
+public import MartletKit
+
 /// What the app shows after the user has tapped on something.
 public enum DefinitionOutcome: Sendable {
     /// A screen: the next page of a `NavController`, or on top of all others.
@@ -17,7 +19,7 @@ extension AppDefinition {
     /// Carries out what a view does when the user taps on it. Each action goes from the view up to the app, to the
     /// first object that can handle it.
     ///
-    /// - Throws: ``MartletError`` if something cannot be loaded or the server refuses a form, and what the app's own
+    /// - Throws: `MartletError` if something cannot be loaded or the server refuses a form, and what the app's own
     ///   actions throw.
     public func perform(_ actions: [DefinitionAction]) async throws -> [DefinitionOutcome] {
         var outcomes: [DefinitionOutcome] = []

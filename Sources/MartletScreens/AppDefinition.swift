@@ -1,4 +1,5 @@
 import Foundation
+public import MartletKit
 import MartletLogic
 
 /// One version of an app definition. It never changes; ``DefinitionLoader`` brings the next one.
@@ -22,7 +23,7 @@ public final class AppDefinition: Sendable {
     private let addresses: [String: JSON]
     private let rootController: String
 
-    /// - Throws: ``MartletError`` with `definitionRefused` if there is no first screen.
+    /// - Throws: `MartletError` with `definitionRefused` if there is no first screen.
     init(
         _ parts: DefinitionParts, models: DefinitionModels, _ components: DefinitionComponents,
         _ values: DefinitionValues

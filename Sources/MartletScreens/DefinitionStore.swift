@@ -1,4 +1,5 @@
 import Foundation
+import MartletKit
 import MartletLogic
 
 /// The last good manifest of a definition on disk, and the parts by their digests.
@@ -65,7 +66,7 @@ struct DefinitionStore: Sendable {
         for name in folder.names where name.hasPrefix("part-") && !needed.contains(name) { folder.remove(name) }
     }
 
-    /// - Throws: ``MartletError`` with `definitionRefused` unless these are the bytes that the manifest names.
+    /// - Throws: `MartletError` with `definitionRefused` unless these are the bytes that the manifest names.
     static func check(_ data: Data, _ part: DefinitionManifest.Part) throws -> JSON {
         guard data.count == part.size, SHA256Digest.hexadecimal(data) == part.sha256 else {
             throw MartletError(.definitionRefused, "\(part.path) is not what the manifest says.")

@@ -1,4 +1,5 @@
 import Foundation
+public import MartletKit
 
 /// What the user enters in a `Form`. Renderers write values into it and show its problems.
 ///

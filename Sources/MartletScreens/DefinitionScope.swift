@@ -1,4 +1,5 @@
 import Foundation
+import MartletKit
 
 /// An object of a definition at its place: a view, a controller or the app itself, with all that is above it.
 ///

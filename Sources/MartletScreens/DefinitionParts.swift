@@ -1,4 +1,5 @@
 import Foundation
+import MartletKit
 import MartletLogic
 
 /// The parts of one version of a definition: in memory, on disk, built into the app, or still on the server.

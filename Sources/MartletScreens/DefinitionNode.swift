@@ -1,3 +1,5 @@
+public import MartletKit
+
 /// A view of a definition, ready to be shown: a concrete object with its model, its place and its contents.
 public struct DefinitionNode: Sendable {
     /// The kind of a node that takes the place of a view that the app cannot show.

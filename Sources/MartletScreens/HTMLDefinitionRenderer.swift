@@ -1,4 +1,5 @@
 public import Foundation
+public import MartletKit
 
 /// Shows definitions as HTML without scripts, to look at them on any machine.
 ///

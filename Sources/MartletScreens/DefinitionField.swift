@@ -1,4 +1,5 @@
 import Foundation
+import MartletKit
 
 /// A field of a form with what its values must satisfy, computed when the form is built.
 ///

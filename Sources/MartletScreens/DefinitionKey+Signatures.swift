@@ -1,23 +1,11 @@
 import Foundation
+import MartletKit
 
 #if canImport(CryptoKit)
 import CryptoKit
 #endif
 
-/// A public key that the app trusts to sign definitions: `x` of a key of `GET definitions/keys`, 32 bytes in base64url.
-///
-/// ```swift
-/// configuration.definitionKeys = ["11qYAYKxCrfVS_7TyWQHOg7hcvPapiMlrwIaaPcHURo"]
-/// ```
-///
-/// A text that is not a valid key verifies nothing.
-public struct DefinitionKey: Sendable, Hashable, ExpressibleByStringLiteral {
-    public let x: String
-
-    public init(x: String) { self.x = x }
-
-    public init(stringLiteral value: String) { x = value }
-
+extension DefinitionKey {
     /// The key's thumbprint (RFC 7638, RFC 8037 appendix A.3), which manifests name.
     var id: String { SHA256Digest.of(Data(#"{"crv":"Ed25519","kty":"OKP","x":"\#(x)"}"#.utf8)).base64URL }
 

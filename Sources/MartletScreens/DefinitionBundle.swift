@@ -1,4 +1,5 @@
 import Foundation
+import MartletKit
 import MartletLogic
 
 /// A definition that is built into the app: a folder with the signed manifest as the server returns it, and each part

@@ -1,3 +1,5 @@
+import MartletKit
+
 /// Builds the concrete views of a screen from the definition's views and the models.
 ///
 /// It ends for every definition, because views and levels are counted. Views that cannot be shown become placeholders.

@@ -1,4 +1,5 @@
 import Foundation
+import MartletKit
 import MartletLogic
 
 /// Decides which manifests an app may use.
