@@ -91,15 +91,15 @@ let package = Package(
     targets: [
         // Contract
         .target(name: "MartletAPI", path: "Sources/Contract/MartletAPI", swiftSettings: settings),
-        // Logic that server and client must compute identically: JsonLogic, canonical JSON, manifests; and plurals, apart,
-        // because every app needs these alone.
+        // Logic that server and client must compute identically: JsonLogic, canonical JSON and manifests.
         .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
+        // The same for plurals. A module of its own, because MartletKit needs nothing else of it.
         .target(name: "MartletPlurals", path: "Sources/Contract/MartletPlurals", swiftSettings: settings),
 
         // Writes a report when a process dies by a signal; in C, because Swift is not async-signal-safe.
         .target(name: "MartletKitSignals", path: "Sources/MartletKitSignals"),
-        // The client for apps: Foundation, plurals, and the reports of signals. Nothing that is linked is left out of an
-        // app again (deploy/test-client-package measures it), so what not every app needs is a product of its own.
+        // The client for apps: Foundation, plurals and the reports of signals. A linker on Linux drops nothing of a
+        // module, so what only some apps need is a product of its own.
         .target(
             name: "MartletKit", dependencies: ["MartletKitSignals", "MartletPlurals"],
             path: "Sources/MartletKit",

@@ -119,8 +119,8 @@ public final class Analytics: Sendable {
 
     // MARK: Sending
 
-    /// Sends all waiting events. This also happens when a batch is full, and after ``AnalyticsOptions/interval``. Call
-    /// it when the app goes to the background.
+    /// Sends all waiting events. This also happens when a batch is full, and after
+    /// ``Martlet/AnalyticsOptions/interval``. Call it when the app goes to the background.
     ///
     /// - Throws: ``MartletError``. Events that were not confirmed are kept and sent again.
     public func flush() async throws {
