@@ -3,7 +3,7 @@
 
 import { ReactNode } from "react";
 import { t } from "../text";
-import { contentsOf, Definition, Node, partsOf, viewOf } from "./definition";
+import { contentsOf, Definition, Node, partOf, viewOf } from "./definition";
 
 /** Views within views; the server refuses more. */
 const deepest = 32;
@@ -13,7 +13,7 @@ export function DefinitionPreview(
 ) {
   const shown = controller === undefined ?
     undefined :
-    partsOf(definition, "controllers")[controller] as Node | undefined;
+    partOf(definition, "controllers", controller) as Node | undefined;
   const root = viewOf(definition, view ?? shown?.["render"]);
   const title = shown ? textOf(shown["title"], undefined) : view ?? "";
   return (
@@ -78,7 +78,7 @@ const Part = ({ children }: { children?: ReactNode }) => <>{children}</>;
 function rows(definition: Definition, node: Node, model: unknown, depth: number): ReactNode[] {
   const row = viewOf(definition, node["row_view"]);
   const name = node["items_model"];
-  const stored = typeof name === "string" ? partsOf(definition, "models")[name] ?? valueOf(name, model) : name;
+  const stored = typeof name === "string" ? partOf(definition, "models", name) ?? valueOf(name, model) : name;
   const items: unknown[] = Array.isArray(stored) ? stored.slice(0, 20) : [undefined, undefined];
   if (!row) return [];
   return items.map((item, index) => <Part key={index}>{draw(definition, row, item, false, depth + 1)}</Part>);
