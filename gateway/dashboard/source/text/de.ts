@@ -902,6 +902,7 @@ export const de = {
     "Nur für jemanden, der Gerät und Wiederherstellungscodes verloren hat.",
   "Only from this many sessions": "Erst ab so vielen Sitzungen",
   "Only sends events and crash reports.": "Sendet nur Ereignisse und Absturzberichte.",
+  "Only the first {n} views are drawn.": "Nur die ersten {n} Views werden gezeichnet.",
   "Only these levels; none means all": "Nur diese Stufen; keine bedeutet alle",
   "Only these releases": "Nur diese Releases",
   "Open": "Offen",
