@@ -47,9 +47,11 @@ keep_archive() {
         '{id: $id, app: .app.id, time: .created, result: "good", seconds: $seconds, sizeInBytes: $size,
           rows: ([.tables[].rows] | add // 0), files: .files.count}' "$work/manifest.json" | record "$id"
     unfinished=
+    summarize
+    # First: older copies must not go before there is a newer one.
+    copy_away "$app"
     forget_expired "$app"
     summarize
-    copy_away "$id"
     say "the archive is $id"
 }
 
@@ -94,10 +96,12 @@ forget() {
     [[ -z $copy_apps_to ]] || remote delete --include "$1.*" "$copy_apps_to" < /dev/null || say "could not delete $1 in $copy_apps_to"
 }
 
+# copy_away APP: every archive of it that is not there yet, because an earlier copy may have failed.
 copy_away() {
     [[ -n $copy_apps_to ]] || return 0
     need_program rclone rclone
-    remote copy --include "$1.*" "$archives" "$copy_apps_to" || die "the archive $1 could not be copied to $copy_apps_to"
+    remote copy --include "$1-*.age" --include "$1-*.json" "$archives" "$copy_apps_to" ||
+        die "the archives of $1 could not be copied to $copy_apps_to; the next run tries again"
 }
 
 # --- list, delete, cancel ---
