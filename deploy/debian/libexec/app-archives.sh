@@ -14,31 +14,39 @@ take_turn() {
     exec 9> "$records/apps.lock"
     flock -n 9 || say "waiting for the run under way (see: martlet app backups cancel)"
     flock -w "$1" 9 || die "the run under way has not ended"
+    # A killed run leaves its number, which `cancel` must not take for this one's.
+    : > "$records/apps.running"
 }
 
 # in_turn COMMAND…: runs it after the run under way, in a process group of its own, which `cancel` ends.
 in_turn() {
+    local name=$task status=0
+    # The run reports its failure itself, unless it was killed.
+    task=
     set -m
     (
         set +m
+        run=$BASHPID task=$name
         trap clean_up EXIT
-        trap 'exit 130' INT TERM HUP
+        trap 'exit 130' INT
+        trap stop TERM HUP
         take_turn 43200
-        echo "$BASHPID ${subject:-all}" > "$records/apps.running"
+        echo "$run ${subject:-all}" > "$records/apps.running"
         "$@"
     ) < /dev/null &
     child=$!
     set +m
-    wait "$child"
+    wait "$child" || status=$?
+    ((status <= 128 || status == 130 || status == 143)) || task=$name
+    return "$status"
 }
 
 # keep_archive APP: writes an archive into the folder, and deletes those that are expired.
 keep_archive() {
     local app=$1 id start=$SECONDS
-    check_app_id "$app"
     # A run that failed in this second has the name.
     until id=$app-$(date -u +%Y%m%dT%H%M%SZ) && [[ ! -e $archives/$id.json ]]; do sleep 0.1; done
-    task="martlet app backup $app" unfinished=$id to=$archives/$id.age
+    unfinished=$id to=$archives/$id.age
     # Other users enter it for their own backups.
     [[ -d $folder ]] || install -d -m 0755 "$folder"
     install -d -m 0700 "$archives"
@@ -61,7 +69,7 @@ record() { write_private "$archives/$1.json" "$EUID" 0600; }
 # record_failure STATUS: of `task`. Whoever cancels it gets no mail.
 record_failure() {
     local result=failed
-    (($1 != 130 && $1 != 143)) || result=cancelled
+    (($1 != 130)) || result=cancelled
     if [[ -n $unfinished && -d $archives ]]; then
         rm -f "$archives/$unfinished.age"
         jq -n -c --arg id "$unfinished" --arg result "$result" '{id: $id, app: ($id | split("-")[0]), time: (now | todate), result: $result}' |
@@ -142,6 +150,7 @@ cancel() {
     ! flock -n 9 || die "nothing is under way"
     read -r process app < "$records/apps.running" || die "the run has not begun yet"
     [[ -z $1 || $1 == "$app" ]] || die "what is under way is of $app, not of $1"
+    echo "$process" > "$records/apps.cancelled"
     kill -TERM -- "-$process" || die "it could not be ended"
     for ((tenths = 0; tenths < 600; tenths++)); do
         kill -0 -- "-$process" 2> /dev/null || { say "cancelled ($app)"; return; }

@@ -10,7 +10,6 @@ proof=
 # prove_archives [APP|ID]: the latest archive of each app, or of one, or that archive.
 prove_archives() {
     local ids id result is_restored=false is_bad='' start
-    task="martlet app backups verify${1:+ $1}"
     entries "${1%%-*}" > "$work/entries"
     mapfile -t ids < <(jq -r --arg id "$1" 'map(select(.result == "good"))
         | if ($id | contains("-")) then .[] | select(.id == $id) else group_by(.app)[] | .[-1] end | .id' "$work/entries")
@@ -26,7 +25,8 @@ prove_archives() {
         (
             child=
             trap end_proof EXIT
-            trap 'exit 130' INT TERM HUP
+            trap 'exit 130' INT
+            trap stop TERM HUP
             prove "$id" "$is_restored"
         ) &
         child=$!
@@ -61,6 +61,7 @@ prove() {
 
 end_proof() {
     local status=$?
+    trap '' INT TERM HUP
     trap - EXIT
     stop_scratch
     [[ -z $proof ]] || rm -rf "$proof"
