@@ -50,6 +50,8 @@ keep_archive() {
     # Other users enter it for their own backups.
     [[ -d $folder ]] || install -d -m 0755 "$folder"
     install -d -m 0700 "$archives"
+    # A killed run left them.
+    rm -f "$archives"/*.part
     back_up "$app" "$to"
     jq -c --arg id "$id" --argjson seconds $((SECONDS - start)) --argjson size "$(stat -c %s "$to")" \
         '{id: $id, app: .app.id, time: .created, result: "good", seconds: $seconds, sizeInBytes: $size,
