@@ -88,6 +88,12 @@ entries() {
     find "$archives" -maxdepth 1 -name "${1:-*}-*.json" -print0 | xargs -0 -r cat | jq -s -c 'sort_by(.time, .id)'
 }
 
+# proofs [APP]: the last proof of each app, and its last good one, as JSON.
+proofs() {
+    [[ -d $archives ]] || { echo '[]'; return; }
+    find "$archives" -maxdepth 1 -name "${1:-*}.proof" -print0 | xargs -0 -r cat | jq -s -c .
+}
+
 # --- which are kept, and where else ---
 
 # forget_expired APP: archives beyond the number and the age of backup.env. The newest stays.
@@ -129,10 +135,10 @@ list_archives() {
             (if .sizeInBytes then .sizeInBytes / 1048576 | ceil | "\(.) MiB" else "-" end), .rows // "-", .files // "-",
             (if .proof then "\(.proof.time) \(.proof.result)" else "-" end)]) | @tsv' "$work/entries" |
         awk -F '\t' '{ printf "%-49s %-21s %-9s %10s %10s %8s  %s\n", $1, $2, $3, $4, $5, $6, $7 }'
-    jq -r '[.[] | select(.proof)] | max_by(.proof.time)
-        | if . then "last proof: \(.proof.time): \(.proof.result): archive \(.id), "
-            + "\(if .proof.isRestored then "restored" else "only read" end), \(.rows) rows, \(.proof.seconds) s"
-          else "last proof: never (martlet app backups verify)" end' "$work/entries"
+    proofs "$1" | jq -r 'map(.last) | max_by(.time)
+        | if . then "last proof: \(.time): \(.result): archive \(.id), "
+            + "\(if .isRestored then "restored" else "only read" end), \(.rows) rows, \(.seconds) s"
+          else "last proof: never (martlet app backups verify)" end'
 }
 
 # delete_archive ID
@@ -233,16 +239,18 @@ scheduled_apps() {
 # exporter of this machine, if there is one.
 summarize() {
     install -d -m 0711 "$records"
-    entries | jq -c '[group_by(.app)[] | map(select(.result == "good")) as $good | {app: .[0].app, archives: ($good | length),
+    entries | jq -c --slurpfile proofs <(proofs) '($proofs[0] | map({(.last.app): .last}) | add // {}) as $last
+        | [group_by(.app)[] | map(select(.result == "good")) as $good | {app: .[0].app, archives: ($good | length),
             time: $good[-1].time, sizeInBytes: $good[-1].sizeInBytes, lastRun: .[-1].time, lastResult: .[-1].result,
-            proof: ([.[] | select(.proof) | {id, time: .proof.time, result: .proof.result, seconds: .proof.seconds}] | max_by(.time))}]
+            proof: ($last[.[0].app] | if . then {id, time, result, seconds} else null end)}]
         | sort_by(.lastRun) | .[-100:]' | write_private "$records/apps.json" "$EUID" 0644
     [[ -d $exporter ]] || return 0
     local app
     for app in $(scheduled_apps); do
-        entries "$app" | jq -r --arg app "$app" --argjson since "$(stat -c %Y "$units/martlet-backup@app-$app.timer")" '
+        entries "$app" | jq -r --arg app "$app" --slurpfile proofs <(proofs "$app") \
+            --argjson since "$(stat -c %Y "$units/martlet-backup@app-$app.timer")" '
             def latest: map(fromdate) + [$since] | max;
             "martlet_app_backup_last_success_seconds{app=\"\($app)\"} \([.[] | select(.result == "good").time] | latest)",
-            "martlet_app_backup_last_proof_seconds{app=\"\($app)\"} \([.[].proof | select(.result == "good").time] | latest)"'
+            "martlet_app_backup_last_proof_seconds{app=\"\($app)\"} \([$proofs[0][].good | select(. != null).time] | latest)"'
     done | sort | write_private "$exporter/martlet_app_backup.prom" root: 0644
 }
