@@ -96,12 +96,17 @@ proofs() {
 
 # --- which are kept, and where else ---
 
-# forget_expired APP: archives beyond the number and the age of backup.env. The newest stays.
+# forget_expired APP: archives beyond the number and the age of backup.env. The newest stays. Those that do not restore are not
+# counted; while the last proof is bad, the newest archive that did restore stays, too.
 forget_expired() {
-    entries "$1" | jq -r --argjson count "$retain_app" --argjson days "${retain_app_days:-0}" --argjson failures "$failures_listed" '
+    entries "$1" | jq -r --argjson count "$retain_app" --argjson days "${retain_app_days:-0}" --argjson failures "$failures_listed" \
+        --slurpfile proofs <(proofs "$1") '
         reverse
-        | (map(select(.result == "good")) | to_entries[]
-            | select(.key > 0 and (.key >= $count or ($days > 0 and (.value.time | fromdate) < now - $days * 86400))) | .value.id),
+        | ([.[] | select($proofs[0][0].last.result == "bad" and .proof.result == "good").id] | first) as $proved
+        | (foreach (.[] | select(.result == "good")) as $one ({newer: 0, next: 0};
+                {newer: .next, next: (.next + if $one.proof.result == "bad" then 0 else 1 end)};
+                select(.newer > 0 and $one.id != $proved and (.newer >= $count
+                    or ($days > 0 and ($one.time | fromdate) < now - $days * 86400))) | $one.id)),
           (map(select(.result != "good")) | .[$failures:][] | .id)' |
         while IFS= read -r id; do forget "$id"; done
 }
