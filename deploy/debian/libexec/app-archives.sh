@@ -214,6 +214,7 @@ END
     systemctl daemon-reload
     systemctl enable --quiet "$timer" martlet-backup@apps.timer
     systemctl restart "$timer" martlet-backup@apps.timer
+    summarize
     say "$app is archived at that time, and the latest archive is proved weekly (martlet app backups schedule)"
 }
 
