@@ -14,42 +14,54 @@ take_turn() {
     exec 9> "$records/apps.lock"
     flock -n 9 || say "waiting for the run under way (see: martlet app backups cancel)"
     flock -w "$1" 9 || die "the run under way has not ended"
+    # A killed run leaves its number, which `cancel` must not take for this one's.
+    : > "$records/apps.running"
 }
 
 # in_turn COMMAND…: runs it after the run under way, in a process group of its own, which `cancel` ends.
 in_turn() {
+    local name=$task status=0
+    # The run reports its failure itself, unless it was killed.
+    task=
     set -m
     (
         set +m
+        run=$BASHPID task=$name
         trap clean_up EXIT
-        trap 'exit 130' INT TERM HUP
+        trap 'exit 130' INT
+        trap stop TERM HUP
         take_turn 43200
-        echo "$BASHPID ${subject:-all}" > "$records/apps.running"
+        echo "$run ${subject:-all}" > "$records/apps.running"
         "$@"
     ) < /dev/null &
     child=$!
     set +m
-    wait "$child"
+    wait "$child" || status=$?
+    ((status <= 128 || status == 130 || status == 143)) || task=$name
+    return "$status"
 }
 
 # keep_archive APP: writes an archive into the folder, and deletes those that are expired.
 keep_archive() {
     local app=$1 id start=$SECONDS
-    check_app_id "$app"
     # A run that failed in this second has the name.
     until id=$app-$(date -u +%Y%m%dT%H%M%SZ) && [[ ! -e $archives/$id.json ]]; do sleep 0.1; done
-    task="martlet app backup $app" unfinished=$id to=$archives/$id.age
+    unfinished=$id to=$archives/$id.age
     # Other users enter it for their own backups.
     [[ -d $folder ]] || install -d -m 0755 "$folder"
     install -d -m 0700 "$archives"
+    # A killed run left them.
+    rm -f "$archives"/*.part
     back_up "$app" "$to"
     jq -c --arg id "$id" --argjson seconds $((SECONDS - start)) --argjson size "$(stat -c %s "$to")" \
         '{id: $id, app: .app.id, time: .created, result: "good", seconds: $seconds, sizeInBytes: $size,
           rows: ([.tables[].rows] | add // 0), files: .files.count}' "$work/manifest.json" | record "$id"
     unfinished=
+    summarize
+    # First: older copies must not go before there is a newer one.
+    copy_away "$app"
     forget_expired "$app"
     summarize
-    copy_away "$id"
     say "the archive is $id"
 }
 
@@ -59,7 +71,7 @@ record() { write_private "$archives/$1.json" "$EUID" 0600; }
 # record_failure STATUS: of `task`. Whoever cancels it gets no mail.
 record_failure() {
     local result=failed
-    (($1 != 130 && $1 != 143)) || result=cancelled
+    (($1 != 130)) || result=cancelled
     if [[ -n $unfinished && -d $archives ]]; then
         rm -f "$archives/$unfinished.age"
         jq -n -c --arg id "$unfinished" --arg result "$result" '{id: $id, app: ($id | split("-")[0]), time: (now | todate), result: $result}' |
@@ -76,14 +88,25 @@ entries() {
     find "$archives" -maxdepth 1 -name "${1:-*}-*.json" -print0 | xargs -0 -r cat | jq -s -c 'sort_by(.time, .id)'
 }
 
+# proofs [APP]: the last proof of each app, and its last good one, as JSON.
+proofs() {
+    [[ -d $archives ]] || { echo '[]'; return; }
+    find "$archives" -maxdepth 1 -name "${1:-*}.proof" -print0 | xargs -0 -r cat | jq -s -c .
+}
+
 # --- which are kept, and where else ---
 
-# forget_expired APP: archives beyond the number and the age of backup.env. The newest stays.
+# forget_expired APP: archives beyond the number and the age of backup.env. The newest stays. Those that do not restore are not
+# counted; while the last proof is bad, the newest archive that did restore stays, too.
 forget_expired() {
-    entries "$1" | jq -r --argjson count "$retain_app" --argjson days "${retain_app_days:-0}" --argjson failures "$failures_listed" '
+    entries "$1" | jq -r --argjson count "$retain_app" --argjson days "${retain_app_days:-0}" --argjson failures "$failures_listed" \
+        --slurpfile proofs <(proofs "$1") '
         reverse
-        | (map(select(.result == "good")) | to_entries[]
-            | select(.key > 0 and (.key >= $count or ($days > 0 and (.value.time | fromdate) < now - $days * 86400))) | .value.id),
+        | ([.[] | select($proofs[0][0].last.result == "bad" and .proof.result == "good").id] | first) as $proved
+        | (foreach (.[] | select(.result == "good")) as $one ({newer: 0, next: 0};
+                {newer: .next, next: (.next + if $one.proof.result == "bad" then 0 else 1 end)};
+                select(.newer > 0 and $one.id != $proved and (.newer >= $count
+                    or ($days > 0 and ($one.time | fromdate) < now - $days * 86400))) | $one.id)),
           (map(select(.result != "good")) | .[$failures:][] | .id)' |
         while IFS= read -r id; do forget "$id"; done
 }
@@ -94,10 +117,12 @@ forget() {
     [[ -z $copy_apps_to ]] || remote delete --include "$1.*" "$copy_apps_to" < /dev/null || say "could not delete $1 in $copy_apps_to"
 }
 
+# copy_away APP: every archive of it that is not there yet, because an earlier copy may have failed.
 copy_away() {
     [[ -n $copy_apps_to ]] || return 0
     need_program rclone rclone
-    remote copy --include "$1.*" "$archives" "$copy_apps_to" || die "the archive $1 could not be copied to $copy_apps_to"
+    remote copy --include "$1-*.age" --include "$1-*.json" "$archives" "$copy_apps_to" ||
+        die "the archives of $1 could not be copied to $copy_apps_to; the next run tries again"
 }
 
 # --- list, delete, cancel ---
@@ -115,10 +140,10 @@ list_archives() {
             (if .sizeInBytes then .sizeInBytes / 1048576 | ceil | "\(.) MiB" else "-" end), .rows // "-", .files // "-",
             (if .proof then "\(.proof.time) \(.proof.result)" else "-" end)]) | @tsv' "$work/entries" |
         awk -F '\t' '{ printf "%-49s %-21s %-9s %10s %10s %8s  %s\n", $1, $2, $3, $4, $5, $6, $7 }'
-    jq -r '[.[] | select(.proof)] | max_by(.proof.time)
-        | if . then "last proof: \(.proof.time): \(.proof.result): archive \(.id), "
-            + "\(if .proof.isRestored then "restored" else "only read" end), \(.rows) rows, \(.proof.seconds) s"
-          else "last proof: never (martlet app backups verify)" end' "$work/entries"
+    proofs "$1" | jq -r 'map(.last) | max_by(.time)
+        | if . then "last proof: \(.time): \(.result): archive \(.id), "
+            + "\(if .isRestored then "restored" else "only read" end), \(.rows) rows, \(.seconds) s"
+          else "last proof: never (martlet app backups verify)" end'
 }
 
 # delete_archive ID
@@ -138,6 +163,7 @@ cancel() {
     ! flock -n 9 || die "nothing is under way"
     read -r process app < "$records/apps.running" || die "the run has not begun yet"
     [[ -z $1 || $1 == "$app" ]] || die "what is under way is of $app, not of $1"
+    echo "$process" > "$records/apps.cancelled"
     kill -TERM -- "-$process" || die "it could not be ended"
     for ((tenths = 0; tenths < 600; tenths++)); do
         kill -0 -- "-$process" 2> /dev/null || { say "cancelled ($app)"; return; }
@@ -188,6 +214,7 @@ END
     systemctl daemon-reload
     systemctl enable --quiet "$timer" martlet-backup@apps.timer
     systemctl restart "$timer" martlet-backup@apps.timer
+    summarize
     say "$app is archived at that time, and the latest archive is proved weekly (martlet app backups schedule)"
 }
 
@@ -218,16 +245,18 @@ scheduled_apps() {
 # exporter of this machine, if there is one.
 summarize() {
     install -d -m 0711 "$records"
-    entries | jq -c '[group_by(.app)[] | map(select(.result == "good")) as $good | {app: .[0].app, archives: ($good | length),
+    entries | jq -c --slurpfile proofs <(proofs) '($proofs[0] | map({(.last.app): .last}) | add // {}) as $last
+        | [group_by(.app)[] | map(select(.result == "good")) as $good | {app: .[0].app, archives: ($good | length),
             time: $good[-1].time, sizeInBytes: $good[-1].sizeInBytes, lastRun: .[-1].time, lastResult: .[-1].result,
-            proof: ([.[] | select(.proof) | {id, time: .proof.time, result: .proof.result, seconds: .proof.seconds}] | max_by(.time))}]
+            proof: ($last[.[0].app] | if . then {id, time, result, seconds} else null end)}]
         | sort_by(.lastRun) | .[-100:]' | write_private "$records/apps.json" "$EUID" 0644
     [[ -d $exporter ]] || return 0
     local app
     for app in $(scheduled_apps); do
-        entries "$app" | jq -r --arg app "$app" --argjson since "$(stat -c %Y "$units/martlet-backup@app-$app.timer")" '
+        entries "$app" | jq -r --arg app "$app" --slurpfile proofs <(proofs "$app") \
+            --argjson since "$(stat -c %Y "$units/martlet-backup@app-$app.timer")" '
             def latest: map(fromdate) + [$since] | max;
             "martlet_app_backup_last_success_seconds{app=\"\($app)\"} \([.[] | select(.result == "good").time] | latest)",
-            "martlet_app_backup_last_proof_seconds{app=\"\($app)\"} \([.[].proof | select(.result == "good").time] | latest)"'
+            "martlet_app_backup_last_proof_seconds{app=\"\($app)\"} \([$proofs[0][].good | select(. != null).time] | latest)"'
     done | sort | write_private "$exporter/martlet_app_backup.prom" root: 0644
 }

@@ -28,9 +28,9 @@ back_up() {
     (cd "$work" && tar -c -f - --owner=0 --group=0 --mode=0600 --no-recursion --verbatim-files-from --files-from=members) |
         age --encrypt --recipients-file <(age-keygen -y "$key") > "$to.part"
     sync "$to.part"
+    verify "$to.part" > /dev/null
     mv "$to.part" "$to"
     undo=()
-    verify "$to" > /dev/null
 }
 
 remove_part() { rm -f "$to.part"; }

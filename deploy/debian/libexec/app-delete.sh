@@ -1,17 +1,20 @@
 # shellcheck shell=bash
 # Deletes an app. Sourced by `app`, not run.
-# shellcheck disable=SC2154  # `work` and the options are set by `app`
+# shellcheck disable=SC2154  # `work`, `archives` and the options are set by `app`
 
 # delete APP FILE: for good, after a last archive.
 delete() {
-    local app=$1 environments='live test' out_of_use
+    local app=$1 environments='live test' out_of_use kept
     check_app_id "$app"
     connect
     out_of_use=$(query "SELECT archived < now() - interval '7 days' FROM auth.apps WHERE id = '$app' AND archived IS NOT NULL")
     [[ $out_of_use == t || -n $now && $out_of_use == f ]] ||
         die "app $app must be out of use (POST /admin/apps/$app/archive) for 7 days, or --now"
     back_up "$app" "$2"
-    confirm "Delete the app $app and all its data? The archive $2 and $key are then all that is left of it."
+    kept=$(entries "$app" | jq -r 'map(select(.result == "good").id) | join(" ")')
+    [[ -z $kept ]] || say "archives of $app stay in $archives${copy_apps_to:+ and $copy_apps_to}: $kept
+to delete one: martlet app backups delete ID"
+    confirm "Delete the app $app and all its data? The archive $2${kept:+, those above} and $key are then all that is left of it."
     {
         begin_script
         lock_analytics

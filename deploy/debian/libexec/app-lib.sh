@@ -99,7 +99,7 @@ verify() {
     check_manifest "$file"
     members "$work/manifest.json" "$work/files.sha256" | LC_ALL=C sort > "$work/wanted"
     LC_ALL=C sort "$work/read" | cmp -s "$work/wanted" - || die "$file does not have the members of its manifest"
-    say "$file is complete: $(describe "$work/manifest.json")"
+    say "${file%.part} is complete: $(describe "$work/manifest.json")"
     cat "$work/manifest.json"
 }
 

@@ -6,11 +6,12 @@
 
 scratch=$records/app-scratch
 proof=
+# The status of a proof that says nothing of the archive, as when the disk is full; whether it would be that now.
+could_not_try=75 untried=1
 
 # prove_archives [APP|ID]: the latest archive of each app, or of one, or that archive.
 prove_archives() {
-    local ids id result is_restored=false is_bad='' start
-    task="martlet app backups verify${1:+ $1}"
+    local ids id result is_restored=false is_bad='' has_failed='' start status found
     entries "${1%%-*}" > "$work/entries"
     mapfile -t ids < <(jq -r --arg id "$1" 'map(select(.result == "good"))
         | if ($id | contains("-")) then .[] | select(.id == $id) else group_by(.app)[] | .[-1] end | .id' "$work/entries")
@@ -22,21 +23,41 @@ prove_archives() {
     connect
     ! can_restore || is_restored=true
     for id in "${ids[@]}"; do
-        result=good start=$SECONDS
+        result=good start=$SECONDS status=0
+        [[ $is_restored == true ]] || result=read
         (
             child=
             trap end_proof EXIT
-            trap 'exit 130' INT TERM HUP
+            trap 'exit 130' INT
+            trap stop TERM HUP
             prove "$id" "$is_restored"
         ) &
         child=$!
-        wait "$child" || result=bad is_bad=1
+        wait "$child" || status=$?
         child=
-        jq -c --arg result "$result" --argjson isRestored "$is_restored" --argjson seconds $((SECONDS - start)) \
-            '.proof = {time: (now | todate), result: $result, isRestored: $isRestored, seconds: $seconds}' "$archives/$id.json" | record "$id"
+        case $status in
+            0) ;;
+            "$could_not_try" | 129 | 1[3-9]?) result=failed has_failed=1 ;;
+            *) result=bad is_bad=1 ;;
+        esac
+        found=$(jq -c --arg result "$result" --argjson isRestored "$is_restored" --argjson seconds $((SECONDS - start)) \
+            '{id, app, rows, time: (now | todate), result: $result, isRestored: $isRestored, seconds: $seconds}' "$archives/$id.json")
+        keep_proof "$id" "$found"
         summarize
     done
     [[ -z $is_bad ]] || die "an archive does not restore to what was archived; see above"
+    [[ -z $has_failed ]] || die "an archive could not be tried; see above"
+}
+
+# keep_proof ID PROOF: with the archive, and as the app's last one and last good one, which stay when the archive is deleted.
+# An archive that was restored once stays proved until a proof finds it bad.
+keep_proof() {
+    local file=$archives/${1%%-*}.proof
+    jq -c --argjson proof "$2" 'if .proof.result == "good" and ($proof.result | IN("read", "failed")) then . else .proof = $proof end' \
+        "$archives/$1.json" | record "$1"
+    [[ -s $file ]] || echo '{}' > "$file"
+    jq -c --argjson proof "$2" '.last = $proof | if $proof.result == "good" then .good = $proof else . end' "$file" |
+        write_private "$file" "$EUID" 0600
 }
 
 # prove ID IS_RESTORED
@@ -44,8 +65,11 @@ prove() {
     local app environments='live test' environment='' from='' exists=0
     proof=$(mktemp -d "$work/proof.XXXXXX")
     work=$proof
+    need_key
+    untried=
     verify "$archives/$1.age" > /dev/null
     [[ $2 == true ]] || { say "$1 was read but not restored: PostgreSQL's server is not on this machine, or is too old"; return; }
+    untried=1
     app=$(read_json "$work/manifest.json" .app.id)
     read_tables "$work/tables.json"
     check_versions
@@ -55,15 +79,18 @@ prove() {
     start_scratch
     on_scratch database -f "$work/structure.sql" > /dev/null
     write_restore_script "$app"
+    untried=
     (cd "$work" && on_scratch database -f restore.sql > counted)
     say "$1 restores: $(tail -n 1 "$work/counted")"
 }
 
 end_proof() {
     local status=$?
+    trap '' INT TERM HUP
     trap - EXIT
     stop_scratch
     [[ -z $proof ]] || rm -rf "$proof"
+    ((status == 0 || status > 128)) || [[ -z $untried ]] || status=$could_not_try
     exit "$status"
 }
 
@@ -71,10 +98,11 @@ end_proof() {
 postgres_programs() { dirname "$(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1)"; }
 
 can_restore() {
-    local programs
+    local programs number
     programs=$(postgres_programs)
     [[ -x $programs/initdb ]] || return 1
-    (($(cut -d / -f 5 <<< "$programs") >= $(query 'SHOW server_version_num') / 10000))
+    number=$(query 'SHOW server_version_num') || die "the database does not answer"
+    (($(cut -d / -f 5 <<< "$programs") >= number / 10000))
 }
 
 # Rows are compressed in the archive, and have indexes in the database.

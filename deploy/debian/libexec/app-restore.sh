@@ -137,9 +137,12 @@ outcome() {
 # extract FILE [rows]: all of it, or all but the bytes of files. What the manifest lists was compared with it before, and age
 # allows no other content now.
 extract() {
-    local needed free options=() list=files.sha256
-    [[ -z ${2:-} ]] || { options=(--anchored --exclude=files --exclude=analytics) && list=/dev/null; }
-    needed=$(($(stat -L -c %s "$1") + 1048576))
+    local needed free options=() list=files.sha256 bytes=0
+    if [[ -n ${2:-} ]]; then
+        options=(--anchored --exclude=files --exclude=analytics) list=/dev/null
+        bytes=$(read_json "$work/manifest.json" .files.bytes)
+    fi
+    needed=$(($(stat -L -c %s "$1") - bytes + 1048576))
     free=$(df --output=avail -B1 "$work" | tail -n 1)
     ((free > needed)) || die "$work needs $((needed >> 20)) MiB, and $((free >> 20)) MiB are free: see TMPDIR"
     mkdir "$work/archive"

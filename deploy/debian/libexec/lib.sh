@@ -45,15 +45,17 @@ self_signed_certificate() {
         -addext "subjectAltName=DNS:$1" -keyout "$2/key.pem" -out "$2/certificate.pem" 2> /dev/null
 }
 
-# Has certbot get a certificate, unless it has one for the same host that is not due. certbot.timer renews it later, by the same
+# Has certbot get a certificate, unless it has one for the same host and of the same authority that is not due. certbot.timer renews it later, by the same
 # options, and calls HOOK when there is a new one. DIRECTORY is another authority's (RFC 8555); MAIL may be empty.
 # order_certificate HOST MAIL DIRECTORY HOOK
 order_certificate() {
-    local contact=(--register-unsafely-without-email) server=()
+    local contact=(--register-unsafely-without-email) server=() mode=--keep-until-expiring last
     [[ -z $2 ]] || contact=("--email=$2")
     [[ -z $3 ]] || server=("--server=$3")
+    last=$(sed -n 's/^server *= *//p' /etc/letsencrypt/renewal/martlet.conf 2> /dev/null || true)
+    [[ -z $last || $last == "${3:-https://acme-v02.api.letsencrypt.org/directory}" ]] || mode=--force-renewal
     certbot certonly --quiet --non-interactive --agree-tos "${contact[@]}" "${server[@]}" \
-        --cert-name martlet --domain "$1" --renew-with-new-domains --keep-until-expiring --key-type ecdsa \
+        --cert-name martlet --domain "$1" --renew-with-new-domains "$mode" --key-type ecdsa \
         --webroot --webroot-path "$challenges" --deploy-hook "$4"
 }
 

@@ -1,5 +1,6 @@
 // Sign-in of staff at GitHub or an OpenID Connect provider: the browser leaves the page, and returns with a code.
 
+import { go } from "../system/router";
 import { readProblem } from "./problem";
 import { finishAtProvider } from "./session";
 
@@ -61,6 +62,13 @@ export function takeReturn(): Returned | { error: string; path: string } | null 
     return { error: query.get("error") ?? "state", path: pending.path };
   }
   return { ...pending, code };
+}
+
+/** For a browser that is signed in: what it brings back must not sign it in later, and need not be in the address. */
+export function dropReturn(): void {
+  const returned = takeReturn();
+  sessionStorage.removeItem(storageKey);
+  if (returned) go(returned.path, { replace: true });
 }
 
 export function finish(returned: Returned, secondFactorCode?: string): Promise<void> {

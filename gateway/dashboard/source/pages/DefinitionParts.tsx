@@ -8,7 +8,7 @@ import { Choice, Form, TextField } from "../system/form";
 import { JSONEditor, parse, pretty } from "../system/json";
 import { go, useAddress } from "../system/router";
 import { t, Text } from "../text";
-import { Branch, Definition, Group, groups, partsOf, treeOf, wordsIn } from "./definition";
+import { Branch, Definition, Group, groups, partOf, partsOf, treeOf, wordsIn } from "./definition";
 import { DefinitionPreview } from "./DefinitionPreview";
 
 const titles: Record<Group, Text> = { controllers: "Controller", views: "View", models: "Data" };
@@ -62,7 +62,7 @@ export function Parts(
       </>
     );
   }
-  const value = partsOf(draft, at.group)[at.name];
+  const value = partOf(draft, at.group, at.name);
   return (
     <div className="workspace">
       <nav className="shelf" aria-label={t("Parts")}>
@@ -141,7 +141,7 @@ function NewPart(
 ) {
   const [group, setGroup] = useState<Group>("views");
   const [name, setName] = useState("");
-  const isTaken = name in partsOf(definition, group);
+  const isTaken = partOf(definition, group, name) !== undefined;
   return (
     <Dialog title={t("New part")} close={close}>
       <Form send={async () => add(group, name)} action={t("Add")} cancel={close} isDisabled={isTaken}>

@@ -3,37 +3,56 @@
 
 import { ReactNode } from "react";
 import { t } from "../text";
-import { contentsOf, Definition, Node, partsOf, viewOf } from "./definition";
+import { contentsOf, Definition, Node, partOf, viewOf } from "./definition";
 
 /** Views within views; the server refuses more. */
 const deepest = 32;
+/** Views that are drawn at most: one that is named in many places counts in each. */
+const most = 1000;
+
+interface Drawing {
+  definition: Definition;
+  count: number;
+}
 
 export function DefinitionPreview(
   { definition, controller, view }: { definition: Definition; controller?: string; view?: string }
 ) {
   const shown = controller === undefined ?
     undefined :
-    partsOf(definition, "controllers")[controller] as Node | undefined;
+    partOf(definition, "controllers", controller) as Node | undefined;
   const root = viewOf(definition, view ?? shown?.["render"]);
   const title = shown ? textOf(shown["title"], undefined) : view ?? "";
+  const drawing = { definition, count: 0 };
+  const drawn = root && draw(drawing, root, undefined, false, []);
   return (
-    <div className="phone" role="img" aria-label={t("{name} as a phone shows it", { name: controller ?? view ?? "" })}>
-      <div className="phone-screen" aria-hidden="true">
-        <div className="phone-bar">{title || controller}</div>
-        {root && draw(definition, root, undefined, false, 0)}
+    <div className="stack">
+      <div
+        className="phone"
+        role="img"
+        aria-label={t("{name} as a phone shows it", { name: controller ?? view ?? "" })}>
+        <div className="phone-screen" aria-hidden="true">
+          <div className="phone-bar">{title || controller}</div>
+          {drawn}
+        </div>
       </div>
+      {drawing.count > most && <p className="hint">{t("Only the first {n} views are drawn.", { n: most })}</p>}
     </div>
   );
 }
 
-function draw(definition: Definition, node: Node, model: unknown, isInRow: boolean, depth: number): ReactNode {
-  if (depth > deepest || node["hidden"] === true) return null;
+/** Draws a view unless it is within itself. `above` has the views that it is within. */
+function draw(drawing: Drawing, node: Node, model: unknown, isInRow: boolean, above: readonly Node[]): ReactNode {
+  drawing.count += 1;
+  if (drawing.count > most || above.length > deepest || above.includes(node) || node["hidden"] === true) return null;
+  const { definition } = drawing;
+  const path = [...above, node];
   const kind = typeof node["kind"] === "string" ? node["kind"] : "View";
   const isRow = node["orientation"] === "horizontal";
   const style = { ...layout(node, isInRow), ...letters(node) };
   const inside = () =>
     contentsOf(definition, node).map((one, index) => (
-      <Part key={index}>{draw(definition, one.view, model, isRow, depth + 1)}</Part>
+      <Part key={index}>{draw(drawing, one.view, model, isRow, path)}</Part>
     ));
   switch (kind) {
     case "LabelView":
@@ -45,7 +64,7 @@ function draw(definition: Definition, node: Node, model: unknown, isInRow: boole
     case "MapView":
       return <div className="phone-picture" style={style}>{textOf(node["title"], model) || kind}</div>;
     case "ListView":
-      return <div className="phone-stack" style={style}>{rows(definition, node, model, depth)}</div>;
+      return <div className="phone-stack" style={style}>{rows(drawing, node, model, path)}</div>;
     case "TextField":
     case "DatePicker":
     case "Picker":
@@ -66,7 +85,7 @@ function draw(definition: Definition, node: Node, model: unknown, isInRow: boole
       return <div className={"phone-stack" + (isRow ? " horizontal" : "")} style={style}>{inside()}</div>;
     default: {
       const fallback = viewOf(definition, node["fallback"]);
-      if (fallback) return draw(definition, fallback, model, isInRow, depth + 1);
+      if (fallback) return draw(drawing, fallback, model, isInRow, path);
       return <div className="phone-other" style={style}>{kind}{inside()}</div>;
     }
   }
@@ -75,13 +94,14 @@ function draw(definition: Definition, node: Node, model: unknown, isInRow: boole
 const Part = ({ children }: { children?: ReactNode }) => <>{children}</>;
 
 /** The rows of a list: of its model, if that is within the definition, and otherwise two that show the bindings. */
-function rows(definition: Definition, node: Node, model: unknown, depth: number): ReactNode[] {
+function rows(drawing: Drawing, node: Node, model: unknown, path: readonly Node[]): ReactNode[] {
+  const { definition } = drawing;
   const row = viewOf(definition, node["row_view"]);
   const name = node["items_model"];
-  const stored = typeof name === "string" ? partsOf(definition, "models")[name] ?? valueOf(name, model) : name;
+  const stored = typeof name === "string" ? partOf(definition, "models", name) ?? valueOf(name, model) : name;
   const items: unknown[] = Array.isArray(stored) ? stored.slice(0, 20) : [undefined, undefined];
   if (!row) return [];
-  return items.map((item, index) => <Part key={index}>{draw(definition, row, item, false, depth + 1)}</Part>);
+  return items.map((item, index) => <Part key={index}>{draw(drawing, row, item, false, path)}</Part>);
 }
 
 const points = (value: unknown): number | undefined =>

@@ -113,8 +113,9 @@ function Proof({ proof }: { proof: NonNullable<ServerHealth["backup"]>["proof"] 
 function Proved({ proof }: { proof: { time: string; result: string } }) {
   return (
     <span title={time(proof.time)}>
-      {proof.result === "good" ?
-        <Badge tone="good">{t("Restores")}</Badge> :
+      {proof.result === "good" ? <Badge tone="good">{t("Restores")}</Badge> :
+        proof.result === "read" ? <Badge tone="warning">{t("Only read")}</Badge> :
+        proof.result === "failed" ? <Badge tone="warning">{t("Could not be tested")}</Badge> :
         <Badge tone="bad">{t("Does not restore")}</Badge>}
     </span>
   );

@@ -2,6 +2,7 @@
 
 import { Badge, Button } from "../system/basics";
 import { Select } from "../system/form";
+import { own } from "../system/own";
 import { t } from "../text";
 import { Catalogue, Colour, cssColour, propertiesOf, PropertyType, startOf } from "./catalogue";
 import { Value } from "./Configuration";
@@ -39,7 +40,7 @@ export function PropertyEditor(
                 <tr key={name}>
                   <td style={{ width: "38%" }}>
                     <code>{name}</code>{" "}
-                    {!known.has(name) && catalogue[kind] && <Badge tone="warning">{t("unknown")}</Badge>}
+                    {!known.has(name) && own(catalogue, kind) && <Badge tone="warning">{t("unknown")}</Badge>}
                   </td>
                   <td>
                     <Field

@@ -2,6 +2,7 @@
 // places.
 
 import { ReactNode } from "react";
+import { own } from "../system/own";
 import { t } from "../text";
 import {
   Catalogue,
@@ -85,7 +86,7 @@ function letters(properties: Properties, colours: Colour[]) {
       properties["textColor"] ?? properties["titleColor"] ?? properties["foregroundColor"] ?? properties["tintColor"]
     ),
     fontSize: Math.min(amount(properties["fontSize"]) ?? 15, 40),
-    fontWeight: weights[text(properties["fontWeight"])],
+    fontWeight: own(weights, text(properties["fontWeight"])),
     textAlign: (["left", "center", "right"] as const).find((one) => one === alignment)
   };
 }
@@ -185,7 +186,7 @@ const drawings: Record<string, Draw> = {
 
 function element(object: ScreenObject, catalogue: Catalogue, colours: Colour[]): ReactNode {
   const kind = kindOf(object);
-  const draw = [kind, ...lineage(catalogue, kind)].map((one) => drawings[one]).find(Boolean);
+  const draw = [kind, ...lineage(catalogue, kind)].map((one) => own(drawings, one)).find(Boolean);
   const name = object.objectName ?? "";
   return draw ? draw(object.objectProperties ?? {}, name, colours) : <span className="phone-other">{name} {kind}</span>;
 }

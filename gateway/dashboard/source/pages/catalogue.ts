@@ -3,6 +3,7 @@
 import { request } from "../api/client";
 import { given, usePlace } from "../shell/place";
 import { Loaded, useLoad } from "../system/load";
+import { own } from "../system/own";
 
 export interface PropertyType {
   type: "text" | "number" | "integer" | "boolean" | "color" | "choice" | "texts" | "url" | "date" | "any";
@@ -36,11 +37,11 @@ export function useCatalogue(): Loaded<Catalogue> {
 }
 
 /** With the kinds and properties that a document adds. */
-export function extended(builtIn: Catalogue, own: unknown): Catalogue {
-  if (typeof own !== "object" || own === null) return builtIn;
+export function extended(builtIn: Catalogue, added: unknown): Catalogue {
+  if (typeof added !== "object" || added === null) return builtIn;
   const all = { ...builtIn };
-  for (const [name, kind] of Object.entries(own as Catalogue)) {
-    const known = all[name];
+  for (const [name, kind] of Object.entries(added as Catalogue)) {
+    const known = own(all, name);
     all[name] = known ?
       { ...known, isOpen: known.isOpen || kind?.isOpen, properties: { ...known.properties, ...kind?.properties } } :
       { ...kind };
@@ -51,9 +52,9 @@ export function extended(builtIn: Catalogue, own: unknown): Catalogue {
 /** The kind and those that it inherits from, the nearest first. */
 export function lineage(catalogue: Catalogue, kind: string): string[] {
   const line: string[] = [];
-  for (let next: string | undefined = kind; next && catalogue[next] && line.length <= deepest;) {
+  for (let next: string | undefined = kind; next && own(catalogue, next) && line.length <= deepest;) {
     line.push(next);
-    next = catalogue[next]?.parent;
+    next = own(catalogue, next)?.parent;
   }
   return line;
 }

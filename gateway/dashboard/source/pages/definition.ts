@@ -1,6 +1,7 @@
 // What the pages know of an app definition: its parts, how they refer to each other, and the words of the format.
 
 import { Words } from "../system/json";
+import { own } from "../system/own";
 
 export type Node = Record<string, any>;
 
@@ -23,6 +24,9 @@ export function partsOf(definition: Definition, group: Group): Record<string, un
   const parts = definition[group];
   return isNode(parts) ? parts : {};
 }
+
+export const partOf = (definition: Definition, group: Group, name: string): unknown =>
+  own(partsOf(definition, group), name);
 
 /** Views within a view, in order. A name in place of a view is resolved. */
 export function contentsOf(definition: Definition, view: unknown): { name: string | undefined; view: Node }[] {
@@ -50,17 +54,18 @@ function ordered(contents: Node): [string, unknown][] {
 }
 
 export function viewOf(definition: Definition, view: unknown): Node | undefined {
-  const found = typeof view === "string" ? partsOf(definition, "views")[view] : view;
+  const found = typeof view === "string" ? partOf(definition, "views", view) : view;
   return isNode(found) ? found : undefined;
 }
 
 /** The names of views that a view refers to, at any depth within itself. */
 function referencesOf(definition: Definition, view: unknown): string[] {
   if (!isNode(view)) return [];
-  const views = partsOf(definition, "views");
   const contents = view["contents"];
   const inside = Array.isArray(contents) ? contents : isNode(contents) ? Object.values(contents) : [];
-  const names = [view["row_view"], ...inside].filter((one): one is string => typeof one === "string" && one in views);
+  const names = [view["row_view"], ...inside].filter((one): one is string =>
+    typeof one === "string" && partOf(definition, "views", one) !== undefined
+  );
   return [...names, ...inside.flatMap((one) => (typeof one === "string" ? [] : referencesOf(definition, one)))];
 }
 
@@ -78,13 +83,13 @@ export function treeOf(definition: Definition): Branch[] {
     if (seen.has(name)) return;
     seen.add(name);
     branches.push({ group: "views", name, depth });
-    for (const one of referencesOf(definition, partsOf(definition, "views")[name])) addView(one, depth + 1);
+    for (const one of referencesOf(definition, partOf(definition, "views", name))) addView(one, depth + 1);
   };
   const controllers = Object.keys(partsOf(definition, "controllers"));
   const first = definition.root_controller ?? "";
   for (const name of controllers.sort((a, b) => Number(b === first) - Number(a === first))) {
     branches.push({ group: "controllers", name, depth: 0 });
-    const controller = partsOf(definition, "controllers")[name];
+    const controller = partOf(definition, "controllers", name);
     const render = isNode(controller) ? controller["render"] : undefined;
     if (typeof render === "string" && viewOf(definition, render)) addView(render, 1);
   }

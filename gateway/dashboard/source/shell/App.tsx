@@ -2,6 +2,7 @@
 
 import { ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { call } from "../api/client";
+import { dropReturn } from "../api/providers";
 import { may, restore, session, signOut } from "../api/session";
 import { Boundary, Button, Empty, Link, Loading, Menu, Refused } from "../system/basics";
 import { Select } from "../system/form";
@@ -24,6 +25,9 @@ export function App() {
   useEffect(() => {
     if (state === "unknown") void restore().catch(() => undefined);
   }, []);
+  useEffect(() => {
+    if (state === "open") dropReturn();
+  }, [state]);
   if (state === "unknown") {
     return (
       <div className="gate">

@@ -302,6 +302,7 @@ export const de = {
   "Copy the report": "Bericht kopieren",
   "Copy to test": "Kopie nach Test",
   "count as an error": "zählen als Fehler",
+  "Could not be tested": "Ließ sich nicht prüfen",
   "Count devices": "Geräte zählen",
   "Count up the badge": "Zähler am Symbol erhöhen",
   "Counted": "Gezählt",
@@ -901,7 +902,9 @@ export const de = {
   "Only for somebody who has lost their device and their recovery codes.":
     "Nur für jemanden, der Gerät und Wiederherstellungscodes verloren hat.",
   "Only from this many sessions": "Erst ab so vielen Sitzungen",
+  "Only read": "Nur gelesen",
   "Only sends events and crash reports.": "Sendet nur Ereignisse und Absturzberichte.",
+  "Only the first {n} views are drawn.": "Nur die ersten {n} Views werden gezeichnet.",
   "Only these levels; none means all": "Nur diese Stufen; keine bedeutet alle",
   "Only these releases": "Nur diese Releases",
   "Open": "Offen",
