@@ -77,6 +77,7 @@ class PageTests(BrowserTests):
 
     def test_signing_out_leaves_nothing_behind(self):
         self.window.sign_in(afresh=True)
+        self.window.settle()
         self.page.get_by_label("admin").click()
         self.page.get_by_role("menuitem", name="Sign out").click()
         self.see("Sign in to Martlet")
