@@ -142,7 +142,7 @@ list_archives() {
         awk -F '\t' '{ printf "%-49s %-21s %-9s %10s %10s %8s  %s\n", $1, $2, $3, $4, $5, $6, $7 }'
     proofs "$1" | jq -r 'map(.last) | max_by(.time)
         | if . then "last proof: \(.time): \(.result): archive \(.id), "
-            + "\(if .isRestored then "restored" else "only read" end), \(.rows) rows, \(.seconds) s"
+            + "\(if .result == "failed" then "not tried" elif .isRestored then "restored" else "only read" end), \(.rows) rows, \(.seconds) s"
           else "last proof: never (martlet app backups verify)" end'
 }
 

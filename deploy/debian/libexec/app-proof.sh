@@ -24,7 +24,7 @@ prove_archives() {
     ! can_restore || is_restored=true
     for id in "${ids[@]}"; do
         result=good start=$SECONDS status=0
-        [[ $is_restored == true ]] || result=read
+        [[ $is_restored == true ]] || result='read'
         (
             child=
             trap end_proof EXIT

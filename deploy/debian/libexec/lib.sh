@@ -45,8 +45,9 @@ self_signed_certificate() {
         -addext "subjectAltName=DNS:$1" -keyout "$2/key.pem" -out "$2/certificate.pem" 2> /dev/null
 }
 
-# Has certbot get a certificate, unless it has one for the same host and of the same authority that is not due. certbot.timer renews it later, by the same
-# options, and calls HOOK when there is a new one. DIRECTORY is another authority's (RFC 8555); MAIL may be empty.
+# Has certbot get a certificate, unless it has one for the same host and of the same authority that is not due. certbot.timer
+# renews it later, by the same options, and calls HOOK when there is a new one. DIRECTORY is another authority's (RFC 8555); MAIL
+# may be empty.
 # order_certificate HOST MAIL DIRECTORY HOOK
 order_certificate() {
     local contact=(--register-unsafely-without-email) server=() mode=--keep-until-expiring last
