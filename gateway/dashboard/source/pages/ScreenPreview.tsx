@@ -10,6 +10,7 @@ import {
   Colour,
   coloursIn,
   cssColour,
+  isDark,
   kindOf,
   lineage,
   objectsOf,
@@ -45,7 +46,10 @@ export function ScreenPreview(
   return (
     <div className="stack">
       <div className="phone" role="img" aria-label={label}>
-        <div className="phone-screen" aria-hidden="true" style={look(properties, colours)}>
+        <div
+          className={"phone-screen" + (isDark(colours, properties["backgroundColor"]) ? " dark" : "")}
+          aria-hidden="true"
+          style={look(properties, colours)}>
           <div className="phone-bar">{text(properties["title"]) || name}</div>
           {lineage(catalogue, classOf(screen)).includes("UITableViewController") && shown.length === 0 && <Rows />}
           {shown.map((object, index) => (

@@ -134,3 +134,10 @@ export function cssColour(colours: Colour[], name: unknown): string | undefined 
   const found = colours.find((one) => one.name === name);
   return found && `rgba(${found.red || 0}, ${found.green || 0}, ${found.blue || 0}, ${found.alpha ?? 1})`;
 }
+
+/** Whether texts without a colour of their own are light on it, as they are on a phone. */
+export function isDark(colours: Colour[], name: unknown): boolean {
+  const found = colours.find((one) => one.name === name);
+  return found !== undefined
+    && 0.3 * (Number(found.red) || 0) + 0.6 * (Number(found.green) || 0) + 0.1 * (Number(found.blue) || 0) < 110;
+}
