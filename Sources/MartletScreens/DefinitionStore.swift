@@ -27,8 +27,8 @@ struct DefinitionStore: Sendable {
         return Answer(json: Data(text.utf8), entityTag: kept["etag"]?.stringValue)
     }
 
-    /// The latest version that one of these keys has signed, of all that the device has seen. Versions of a key that
-    /// the app no longer trusts do not count: whoever stole it may have signed a very high one.
+    /// The highest version signed by one of these keys that the device has ever seen. Versions signed by a key that the
+    /// app no longer trusts do not count: the key may have been stolen, and the thief may have signed a very high one.
     func latestVersion(trusted keys: [DefinitionKey]) -> Int? { latestVersions(trusted: keys).values.max() }
 
     private func latestVersions(trusted keys: [DefinitionKey]) -> [String: Int] {
@@ -54,8 +54,8 @@ struct DefinitionStore: Sendable {
 
     func keep(_ data: Data, as part: DefinitionManifest.Part) throws { try folder.write(data, to: Self.file(part)) }
 
-    /// Makes this the last good manifest, then removes the parts that neither it nor the one before needs: after a
-    /// rollback nothing has to be loaded again.
+    /// Makes this the last good manifest, then removes the parts that neither it nor the previous one needs. The parts
+    /// of the previous one stay, so that after a rollback nothing has to be loaded again.
     func keep(_ answer: Answer, _ manifest: DefinitionManifest, after previous: DefinitionManifest?) throws {
         let kept: JSON = [
             "etag": answer.entityTag.map(JSON.string) ?? .null,

@@ -44,7 +44,7 @@ import Testing
 
     @Test(
         arguments: [
-            // Typed values: equality in their canonical form, also as elements
+            // Typed values are equal if their canonical forms are, also as elements of a list
             (#"{"when":{"__type":"Date","iso":"2026-01-01T01:00:00+01:00"}}"#, "1"),
             (#"{"author":{"__type":"Pointer","className":"User","objectId":"u1"}}"#, "1"),
             (#"{"authors":{"__type":"Pointer","className":"User","objectId":"u3"}}"#, "3"),
@@ -88,7 +88,7 @@ import Testing
             (#"{"tags":{"$containedBy":["red",3,{"a":1}]}}"#, "235"),
             (#"{"tags":{"$containedBy":["red",3,{"a":1,"b":2}]}}"#, "23"),
             (#"{"tags":{"$containedBy":[]}}"#, "3"),
-            // Containing an object requires less than equality
+            // `$all` with an object requires an equal element, not just one that contains it
             (#"{"tags":{"$all":[{"a":1}]}}"#, "5"), (#"{"tags":{"$all":[{}]}}"#, ""),
             (#"{"tags":{"$all":["red",{"a":1}]}}"#, "5"), (#"{"tags":{"$all":[[]]}}"#, ""),
             // Full text

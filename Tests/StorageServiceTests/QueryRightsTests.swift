@@ -195,6 +195,7 @@ import Testing
         #expect(stored["banned"] == "true" && stored["a"] == "1", "\(stored)")
     }
 
+    /// The lists of names are `_readers` and `_writers`, by which objects cannot be sorted.
     @Test func `responses with included objects have no tag, and a list of names is not an order`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/User", #"{"_id":"u","n":1}"#)
@@ -214,7 +215,7 @@ import Testing
                 .limitExceeded, field: "order"))
     }
 
-    /// Quotes that Swift considers parts of other characters, and PostgreSQL does not.
+    /// Quotes that are parts of other characters to Swift, but not to PostgreSQL.
     @Test(arguments: [
         "\u{600}'", "'\u{301}", "\u{600}'\u{301}", "\u{200d}'\u{200d}", #"\u0600\""#, #"\"\u0301"#, #"\u0600'\u0301"#,
     ])

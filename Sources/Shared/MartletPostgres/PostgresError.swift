@@ -26,7 +26,7 @@ public struct PostgresError: Error, Sendable {
         public static let connectionLost = Code(.connectionLost)
         /// PostgreSQL or libpq sent an unexpected answer. The connection was closed.
         public static let protocolViolation = Code(.protocolViolation)
-        /// A cell has another type than requested.
+        /// A cell has a different type than requested.
         public static let decoding = Code(.decoding)
         /// The statement cannot be run this way, such as `BEGIN` outside `withTransaction`.
         public static let misuse = Code(.misuse)
@@ -48,8 +48,8 @@ public struct PostgresError: Error, Sendable {
     public internal(set) var table: String?
     public internal(set) var column: String?
     public internal(set) var constraint: String?
-    /// Whether the statement was sent, so that it may have been executed. Never true for `.server`, where it had no
-    /// effect.
+    /// Whether the statement was sent, so that it may have been executed. Never true for `.server`: a statement that
+    /// PostgreSQL refused had no effect.
     public internal(set) var mayHaveExecuted = false
     /// Whether `message` contains no values.
     var isMessagePublic = true

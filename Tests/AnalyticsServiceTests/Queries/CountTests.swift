@@ -31,7 +31,7 @@ import Testing
             let suffix = "&people=true&timeZone=Europe/Dublin"
             #expect(try await app.ask("counts?from=2026-03-28&to=2026-03-30" + suffix) == Self.dublin)
             #expect(try await app.ask("counts?from=2026-10-24&to=2026-10-26" + suffix) == Self.dublinInAutumn)
-            // Counts of one event; for these, persons are not rolled up by hour.
+            // Hourly roll-ups have no persons for a single event, so this uses another source.
             #expect(try await app.ask("counts?event=a&from=2026-03-28&to=2026-03-30" + suffix) == Self.dublin)
             let hours = try await app.ask("people?interval=hour&timeZone=Europe/Dublin&from=2026-03-29&to=2026-03-29")
             #expect(hours.count == 23)
@@ -48,6 +48,7 @@ import Testing
         }
     }
 
+    /// Hourly counts cannot answer for such a time zone. Daily counts can, if the zone is the app's own.
     @Test func `Time zones with fractional hours are answered from events, and by days if it is the app's own`()
         async throws
     {
@@ -71,7 +72,8 @@ import Testing
         }
     }
 
-    /// 2026-05-01 is a Friday: the week before contributes its last three days, the next one its first two.
+    /// 2026-05-01 is a Friday, so the span covers the last five days of one week and the first two of the next; and the
+    /// last two days of April and the first five of May.
     @Test func `Persons count once in a day, a week, a month and a span`() async throws {
         try await AnalyticsApp.run { app in
             let days = [

@@ -49,7 +49,8 @@ import Testing
         try await AnalyticsApp.run { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             let space = try await app.service.spaces.space(of: "app1", .test)
-            // 0xd05c is the return address of the call in line 256; 0xd0a4 is in a function inlined at line 252.
+            // The outer two are return addresses, so the byte before each is looked up: 0xd05b is in the call in line
+            // 256, 0xd0a4 in a function inlined at line 252.
             let original = try event([frame(0xd05c), frame(0xd0a5), frame(0xdba0)])
             let result = await app.service.symbols.symbolicate(original, in: space)
             let expected = [
@@ -155,7 +156,7 @@ import Testing
         }
     }
 
-    // MARK: - Programs that do not do what they should
+    // MARK: - Symbolizers that misbehave
 
     /// A script that stands in for the symbolizer.
     private func script(_ text: String, in folder: String) throws -> String {
@@ -209,7 +210,7 @@ import Testing
     }
 
     @Test func `a debug file that failed only occasionally is retried`() async throws {
-        // Fails if this file does not exist, and creates it.
+        // Works only every second time: fails and creates the file `again`, or works and removes it.
         let text =
             #"m="$(dirname "$0")/again"; if [ -e "$m" ]; then rm "$m"; while read -r line; do echo '{"Symbol":[{"FunctionName":"f"}]}'; done; else touch "$m"; exit 1; fi"#
         try await withSymbolizer(text) { app, space in

@@ -96,7 +96,7 @@ import Testing
                 try await link(client, try provider.token(["iss": #""https://other.example.org""#]), as: user, "other")
                     .status == 200)
             #expect(try await client.send("GET", "me/identities", as: user)["count"] == "2")
-            // Removing both at once leaves one.
+            // If both are removed at the same time, one of the two calls fails.
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for name in ["acme", "other"] {
                     group.addTask { try await client.send("DELETE", "me/identities/\(name)", as: user).status }
@@ -139,6 +139,7 @@ import Testing
         }
     }
 
+    /// The passkey is then the last way to sign in, so it cannot be removed.
     @Test func `The last identity can be removed if there is a passkey, which then cannot`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
@@ -173,7 +174,7 @@ import Testing
         }
     }
 
-    /// A user without a password can confirm only with a fresh sign-in.
+    /// A user with a password confirms such calls with it; a user without one must have signed in recently.
     @Test(arguments: [
         ("DELETE", "me", "{}"), ("PATCH", "me", #"{"userName":"anna"}"#),
         ("POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#),
@@ -205,7 +206,7 @@ import Testing
                 #","teamID":"TEAM123456","keyID":"KEY1234567","privateKey":\#(JSONValue.quote(key.pemRepresentation))"#)
     }
 
-    /// Checks a client secret like Apple.
+    /// Checks a client secret as Apple does.
     private func check(_ text: String?, _ key: P256.Signing.PrivateKey, _ provider: FakeProvider, clientID: String)
         throws
     {

@@ -28,7 +28,7 @@ import Testing
                 let stolen = try await client.signUp(name)
                 let second = try Tokens(try await client.refresh(stolen.refresh))
                 let third = try Tokens(try await client.refresh(second.refresh))
-                // Replaced twice, so not a lost answer.
+                // The token has been replaced twice, so this cannot be a client that merely lost an answer.
                 #expect(try await client.refresh(stolen.refresh).isProblem(.invalidToken))
                 #expect(try await client.refresh(third.refresh).isProblem(.invalidToken))
                 #expect(

@@ -6,7 +6,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Whose sign-in at a provider a route serves: an app's users, or the server's staff under `/admin/auth/oidc/`.
+/// The people who sign in at a provider by a route: an app's users, or the server's staff (under `/admin/auth/oidc/`).
 enum ProviderAudience: Sendable {
     case users, staff
 

@@ -35,7 +35,8 @@ struct NewUser: Sendable {
     var identity: VerifiedIdentity?
 }
 
-/// The user's sessions to end, together with mailed proofs that would change the account.
+/// Which of the user's sessions to end. If any end, links and codes that were mailed to change the account become
+/// invalid too.
 enum EndedSessions: Sendable {
     case none
     case all(except: UUID?)
@@ -236,13 +237,14 @@ struct UserStore: Sendable {
         """
     }
 
-    /// Hands an account with an unverified address over to the person who has proved to own the address.
+    /// Hands an account with an unverified address over to the person who has proved ownership of the address.
     ///
-    /// Someone else may have created the account. So its row is deleted and created again under the same id, which
+    /// Someone else may have created the account, so its row is deleted and created again under the same id, which
     /// removes every way to get in: password, sessions, second factor, passkeys, identities and grants. The name, the
     /// profile and what apps store under the id are kept.
     ///
-    /// - Returns: Whether the address was still unverified and the account's.
+    /// - Returns: False if the account was left alone, because it no longer has this address, the address has been
+    ///   verified in the meantime, or the account is disabled.
     static func handOver(_ user: UUID, toOwnerOf email: String, in space: AppSpace, _ transaction: PostgresTransaction)
         async throws -> Bool
     {

@@ -42,7 +42,7 @@ final class Exchange {
     /// False after an idle connection turned out to be dead, so that the next one is new.
     private var mayReuse = true
     private var headDeadline = NIODeadline.distantFuture
-    /// When the request was sent completely, while its answer is awaited and counts for `LoadLimit`.
+    /// When the request had been sent completely. Nil unless its answer is awaited and counts for `LoadLimit`.
     private var awaitedSince: NIODeadline?
     private var lastProgress: NIODeadline
     private var readingRate = ReadingRate()
@@ -51,14 +51,14 @@ final class Exchange {
     private var share: RelayedStream?
     /// Set if the answer may be repeated from `NotModifiedCache`.
     private var notModifiedKey: NotModifiedCache.Key?
-    /// The credential that will count the request once its body is complete.
+    /// The credential against whose limit the request will count once its body is complete.
     private var laterCredential: String?
     private var contentLength: Int64?
-    /// Deadlines for the complete body and for its next part. Both are extended by the time in which the upstream
+    /// Deadlines for the complete body and for its next part. Both are extended by the time during which the upstream
     /// accepted nothing.
     private var bodyDeadline = NIODeadline.distantFuture
     private var stallDeadline = NIODeadline.distantFuture
-    /// Tracks a response of unbounded length, which may end between events only.
+    /// Tracks a response of unbounded length, which may end only between events.
     private var stream: UnboundedResponse?
 
     private static let maximumAttempts = 3

@@ -47,8 +47,8 @@ final class LiveRelay: Sendable {
         for outbox in outboxes { outbox.finish() }
     }
 
-    /// Sends `frame` through the relay to those outboxes that keep up, and through their tasks to the others. Must be
-    /// called on the event loop.
+    /// Sends `frame` through the relay to the outboxes that can be reached that way (see `Outbox.relayed`), and pushes
+    /// it to the others, whose own tasks send it. Must be called on the event loop.
     func deliver(_ frame: LiveFrame, to outboxes: [Outbox]) {
         var streams: [(number: UInt32, own: UInt64)] = []
         streams.reserveCapacity(outboxes.count)

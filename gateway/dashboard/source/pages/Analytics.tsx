@@ -1,4 +1,4 @@
-// Questions about events, each with its chart; the question is the address.
+// Questions about events, each with its chart. The address holds the whole question, so it can be bookmarked.
 
 import { useState } from "react";
 import type { SavedQuestion } from "../../generated/api";

@@ -45,7 +45,7 @@ struct ReleaseCommit: Sendable {
         fixes = CommitReference.list(in: value["message"]?.looseText ?? "")
     }
 
-    /// The newest of a body's `commits`, in their order; nil if the body has none.
+    /// The first `maximumCount` of a body's `commits`, which clients send newest first; nil if the body has none.
     ///
     /// - Throws: `invalid-body`.
     static func list(_ body: JSONValue) throws -> [ReleaseCommit]? {
@@ -89,8 +89,11 @@ struct ReleaseCommitStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// The newest release with commits before this one, or the newest of all if this one is unknown:
-    /// `{"version","dateCreated","url","lastCommit"}`, all of which `sentry-cli` requires; `{}` if there is none.
+    /// The newest release that has commits and is not newer than this one; if this one is unknown, the newest release
+    /// that has commits.
+    ///
+    /// - Returns: `{"version","dateCreated","url","lastCommit"}`, all of which `sentry-cli` requires; `{}` if there is
+    ///   no such release.
     func previous(to release: ReleaseName, in space: Space) async throws -> String {
         try await postgres.query(
             """

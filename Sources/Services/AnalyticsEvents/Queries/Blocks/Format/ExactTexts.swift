@@ -1,6 +1,6 @@
 import MartletCore
 
-/// Numbers different texts in the order in which they are first seen.
+/// Assigns a number to each distinct text, in the order in which the texts are first seen.
 struct ExactTexts: Sendable {
     private(set) var texts: [ExactText] = []
     private var numbers: [ExactText: UInt32] = [:]
