@@ -4,7 +4,8 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Remote configuration through the gateway, from publishing to what lists of objects say.
+    /// Remote configuration through the gateway, from publishing to the version that lists of objects
+    /// announce.
     @Suite(.localServer)
     struct ConfigurationTests {
         let server: LocalServer

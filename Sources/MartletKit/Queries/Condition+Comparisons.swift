@@ -9,7 +9,7 @@ extension Condition {
     fileprivate static func comparison<Operand: Encodable>(
         _ field: Field<Operand>, _ operation: String, _ value: Operand
     ) -> Condition {
-        // Times of the server's own fields are plain text.
+        // The server compares its own time fields with plain text, not with an object that has `iso`.
         Condition(.success(field.name)) {
             let json = try JSON(encoding: value)
             let isServers = ["created", "updated", "deleted"].contains(field.name)

@@ -3,7 +3,8 @@ import Testing
 
 @testable import MartletKit
 
-/// A running server: `MARTLET_TEST_CONNECTION` names its `connection.json`. Tests against it are skipped without one.
+/// A running server. `MARTLET_TEST_CONNECTION` is the path of its `connection.json`; without it, tests that need the
+/// server are skipped.
 struct LiveServer: Sendable {
     static let shared = LiveServer()
 
@@ -19,7 +20,7 @@ struct LiveServer: Sendable {
         self.url = url
     }
 
-    /// A device of its own.
+    /// The configuration of a new device, which shares nothing with others.
     func configuration(appVersion: String = "1.0", folder: URL = Scratch.folder()) throws -> Martlet.Configuration {
         var configuration = Martlet.Configuration(
             url: url, appKey: try #require(connection["appKey"]?.stringValue),
@@ -77,7 +78,7 @@ enum Scratch {
     }()
 }
 
-/// Waits until something holds that happens elsewhere.
+/// Waits until a condition holds that other tasks or processes bring about.
 func eventually(
     within seconds: TimeInterval = 120, _ what: Comment, _ holds: () async throws -> Bool
 ) async throws {

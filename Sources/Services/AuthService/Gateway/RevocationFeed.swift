@@ -7,20 +7,20 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// The recently ended sessions in memory, for callers that wait for further ones.
+/// Keeps the recently ended sessions in memory, and lets callers wait for further ones.
 ///
 /// Woken by NOTIFY, and polls every `interval` in case a notification was lost with a connection.
 final class RevocationFeed: Service {
     private static let interval: Duration = .seconds(1)
-    /// The limit of gateways as well. Beyond it, the oldest entries are replaced by a time before which all tokens are
-    /// refused.
+    /// Gateways have the same limit. Beyond it, the oldest entries are dropped; instead, all tokens that expire by
+    /// `cutOff` are refused.
     static let maximumCount = 1_000_000
 
     private struct State {
         var last: Int64 = 0
         /// Ordered by number.
         var entries: [RevocationStore.Entry] = []
-        /// The latest time until which a dropped entry would have mattered.
+        /// The latest `until` of all dropped entries; nil if none was dropped.
         var cutOff: Int64?
         var isRead = false
     }
@@ -52,7 +52,8 @@ final class RevocationFeed: Service {
         }
     }
 
-    /// The sessions that ended after `number`, or all of them if the number is unknown; nil if none ended in time.
+    /// The sessions that ended after `number`, or all of them if the number is unknown; nil if none ended
+    /// within `wait`.
     func revocations(after number: Int64, wait: Duration) async -> Revocations? {
         await waiters.wait(wait) {
             self.state.withLock { state in

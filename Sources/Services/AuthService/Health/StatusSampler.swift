@@ -4,7 +4,8 @@ import MartletJobs
 import MartletPostgres
 import Synchronization
 
-/// Samples the database and the waiting jobs about every minute, for the history. One copy of auth does, under a lease.
+/// Samples the database and the waiting jobs about every minute, for the history. Only the
+/// copy of auth that holds the lease does so.
 final class StatusSampler: PeriodicWork {
     let interval: Duration = .seconds(60)
     let logger: Logger
@@ -12,7 +13,7 @@ final class StatusSampler: PeriodicWork {
     private let health: ServerHealth
     private let now: @Sendable () -> Date
     private let copy = UUID()
-    /// The counters of the last sample. Nil if this copy has not taken the last one.
+    /// The counters of the last sample. Nil if another copy took it, or if there is none.
     private let last = Mutex<(time: ContinuousClock.Instant, figures: StatusStore.DatabaseFigures)?>(nil)
 
     init(store: StatusStore, health: ServerHealth, logger: Logger, now: @escaping @Sendable () -> Date) {

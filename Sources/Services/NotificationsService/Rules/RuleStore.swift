@@ -29,7 +29,7 @@ struct RuleStore: Sendable {
         return try rows.first.map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// A rule that is enabled, and the time since when it acts.
+    /// An enabled rule, and the time since which it has been active.
     struct Active: Sendable {
         var rule: Rule
         /// In RFC 3339.
@@ -80,7 +80,8 @@ struct RuleStore: Sendable {
         var secret: Secret?
     }
 
-    /// - Parameter end: The end of storage's change log before the write; only for a rule on changes.
+    /// - Parameter end: The end of storage's change log, read before the write; nil for a rule that does not follow
+    ///   changes.
     /// - Throws: `precondition-failed`, `limit-exceeded`.
     func write(
         _ rule: Rule, _ condition: Precondition?, mustBeNew: Bool, end: StorageClient.Page?, by author: Author,
@@ -182,7 +183,7 @@ struct RuleStore: Sendable {
 
     // MARK: Secrets
 
-    /// Creates a new secret. The previous one also signs for one day.
+    /// Creates a new secret. For one more day, webhooks are signed with the previous one as well.
     ///
     /// - Throws: `rule-not-found`, `conflict` for a rule without a webhook.
     func rotateSecret(of name: String, in space: Space) async throws -> Secret {

@@ -4,8 +4,8 @@ import MartletCore
 import MartletFiles
 import MartletHTTP
 
-/// The token names the environment, because browsers send no header for it. The error is the same for forged links,
-/// expired links and deleted files.
+/// Answers a signed link. Its token names the environment, because browsers send no header for it. The error is the
+/// same for forged links, expired links and deleted files.
 struct OpenLink: Endpoint {
     static let route = Route(
         .get, "/link/{token}/**", "openLink",
@@ -40,7 +40,7 @@ struct OpenLink: Endpoint {
         principal.environment = environment
         let space = try AppSchema(principal)
         let thumbnail = request.uri.queryParameters["thumbnail"].map(String.init)
-        // The signature replaces a check of rights, which `CreateLink` has made.
+        // `CreateLink` checked the rights before it signed the link, so they are not checked again.
         let scope = FileScope(space, .master, of: principal)
         guard let file = try await files.findInAnyState(path, in: scope) else { throw ServiceError(.invalidLink) }
         func isValid(for fileID: String) -> Bool {

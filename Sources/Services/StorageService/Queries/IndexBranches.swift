@@ -3,12 +3,13 @@ import MartletPostgres
 
 /// Reads a list in the order of an ordered index whose leading fields must equal given values.
 ///
-/// Equality is also true for an array with an equal element, which no single range of the index expresses. A list is
-/// therefore the union of branches: one for each combination of the values themselves, which the index returns in the
-/// order of the list; and one for each field with an array there. In the order of `jsonb`, arrays with elements follow
-/// all scalars and precede all objects, so these branches read a range of the same index, which is nearly always empty.
+/// A field equals a value also if it has an array with an equal element, and no single range of the index contains both
+/// cases. A list is therefore the union of branches: one for each combination of scalar values, which the index returns
+/// in the order of the list; and one for each field that may have an array. In the order of `jsonb`, arrays with
+/// elements follow all scalars and precede all objects, so an array branch reads one range of the same index. That
+/// range is nearly always empty.
 struct IndexBranches {
-    /// A list that needs more branches is read without them, because each takes time to plan and repeats all other
+    /// A list that would need more branches is read without any: each branch takes time to plan and repeats all other
     /// conditions.
     static let maximumBranches = 12
 
@@ -47,7 +48,7 @@ struct IndexBranches {
             let following = used.dropFirst(position + 1).map { filter.parts[$0.part].condition }
             for scalar in scalars {
                 let parts = [scalar, equality.isArray, filter.parts[part].condition] + following
-                // Where the field usually has an array, the index on equality has to be used instead.
+                // If the field usually has arrays, `rare` makes PostgreSQL choose the index for equality instead.
                 arrays.append(parts.joined(separator: " AND ") + ListStatement.rare)
             }
             scalars = scalars.flatMap { scalar in equality.values.map { "\(scalar) AND \(equality.equals($0))" } }
@@ -69,7 +70,7 @@ struct IndexBranches {
         guard keys.count >= order.count, zip(keys, order).allSatisfy({ $0.name == $1.target.name }) else {
             return false
         }
-        // Ordered by id alone: only if the index has no further keys in between.
+        // If the list is ordered by id alone, the index must have no key between the leading fields and the id.
         if order.isEmpty { return keys.isEmpty }
         return Set(zip(keys, order).map { $0.isDescending == $1.isDescending }).count == 1
     }

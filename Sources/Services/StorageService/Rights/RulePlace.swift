@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// The collection to which rules apply, with what is known of its space.
+/// The collection to which rules apply, with its space and all collections of that space.
 struct RulePlace: Sendable {
     let space: AppSchema
     let collection: CollectionName
@@ -13,8 +13,8 @@ struct RulePlace: Sendable {
     /// Compiles a condition, which reads objects with the rights of the master key: the rules of two collections may
     /// read each other, and a rule means the same for every caller.
     ///
-    /// - Throws: as `FilterCompiler`, and `collection-not-found` if one that the condition reads is missing. Were it
-    ///   empty instead, `$notInQuery` would admit everybody once it is dropped.
+    /// - Throws: as `FilterCompiler`, and `collection-not-found` if the condition reads a collection that does not
+    ///   exist. If such a collection counted as empty, dropping it would make `$notInQuery` admit everybody.
     func filter(
         _ condition: RuleCondition, for identity: Identity, _ states: ConditionContext.States
     ) throws -> Filter {

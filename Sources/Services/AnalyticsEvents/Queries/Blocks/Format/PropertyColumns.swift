@@ -2,19 +2,19 @@ import MartletCore
 
 /// Collects the properties of events of one name into a column per path.
 struct PropertyColumns {
-    /// Limits: different values of a path, paths, and bits per event for the packed values of all paths. Questions
-    /// about paths beyond them are answered from the events.
+    /// Limits on the different values of a path, on the paths, and on the bits per event for the packed values of all
+    /// paths. Questions about paths beyond these limits are answered from the events.
     static let maximumValues = 1_000
     static let maximumPaths = 64
     static let maximumBits = 32
 
-    /// Placeholders in the column `path`: all unnamed top-level paths, and all paths below those. With the latter, the
-    /// block knows nothing about any path.
+    /// Placeholders in the column `path`: `*` stands for all top-level paths without a row, and `*.*` also for all
+    /// paths below any other. With `*.*`, no question about a path is answered from the block.
     private static let all = ExactText("*"), allBelow = ExactText("*.*")
 
     fileprivate struct Column {
         var values = ExactTexts()
-        /// Ends with the last event that has the path.
+        /// The number of the value for each event, 0 if it has none. Ends with the last event that has the path.
         var places: [UInt32] = []
         var isKept = true
     }
@@ -51,8 +51,8 @@ struct PropertyColumns {
         body(&columns[path, default: Column()])
     }
 
-    /// The paths with the fewest values first, while there are bits left. A path without content has values that are
-    /// not stored.
+    /// Keeps the paths with the fewest values, while there are bits left. The content is nil for a path whose values
+    /// are not stored.
     func contents() -> [(path: String, content: [UInt8]?)] {
         guard isComplete else { return [(Self.allBelow.text, nil)] }
         var bits = 0
