@@ -102,7 +102,7 @@ import Testing
             try #require(try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn).status == 200)
             #expect(
                 try await app.client("GET", link).isProblem(.documentNotFound),
-                "another one of its name has previews of its own")
+                "another definition with its name has its own previews")
         }
     }
 

@@ -25,7 +25,7 @@ enum ProviderAudience: Sendable {
 
 struct StartOAuth: Endpoint {
     static let route = Route(
-        .post, "/auth/oauth/{name}/start", "startOAuth", "Starts a sign-in of a user at a provider.",
+        .post, "/auth/oauth/{name}/start", "startOAuth", "Starts a user's sign-in at a provider.",
         callers: .client,
         parameters: [
             .path("name", .string.pattern(#"^[a-z0-9][a-z0-9-]{0,31}$"#), "The provider's name in the app's settings.")

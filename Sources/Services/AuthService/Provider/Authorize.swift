@@ -8,7 +8,7 @@ import MartletHTTP
 struct Authorize: Endpoint {
     static let route = Route(
         .get, "/oidc/{app}/authorize", "authorize",
-        "Starts a sign-in of a user at a client.", callers: .anyone,
+        "Starts a user's sign-in to a client.", callers: .anyone,
         parameters: [
             .query("response_type", .constant("code"), isRequired: true),
             .query("client_id", .uuid, isRequired: true),
@@ -76,7 +76,7 @@ extension AuthorizationRequest {
 /// A form posted from another site carries no cookies; the redirect does.
 struct RedirectToGet: Endpoint {
     static let route = Route(
-        .post, "/oidc/{app}/authorize", "authorizeByForm", "Starts a sign-in of a user at a client, from a form.",
+        .post, "/oidc/{app}/authorize", "authorizeByForm", "Starts a user's sign-in to a client, from a form.",
         callers: .anyone,
         checksOwnQuery: true,
         details: "The authorization endpoint for clients that post the request.",

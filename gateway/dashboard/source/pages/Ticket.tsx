@@ -83,7 +83,7 @@ export function TicketPage({ number }: { number: string }) {
                     ask({
                       title: t("Delete {name}?", { name: ticket.key ?? "" }),
                       action: t("Delete"),
-                      text: t("It is in the bin for 30 days, and can be restored."),
+                      text: t("It stays in the bin for 30 days and can be restored until then."),
                       act: async () => {
                         await callIn(place, "DELETE /admin/apps/{app}/tickets/{ticket}", { path: { ticket: number } });
                         say(t("{key} is in the bin", { key: ticket.key ?? "" }), {

@@ -569,7 +569,7 @@ export const de = {
   "It answered with an error": "Er antwortete mit einem Fehler",
   "It could not be reached": "Er war nicht erreichbar",
   "It has not run yet": "Sie ist noch nicht gelaufen",
-  "It is in the bin for 30 days, and can be restored.":
+  "It stays in the bin for 30 days and can be restored until then.":
     "Es ist 30 Tage im Papierkorb und kann wiederhergestellt werden.",
   "It is off until you turn it on, above its texts.": "Sie ist aus, bis Sie sie über ihren Texten einschalten.",
   "It is shown only once.": "Er wird nur einmal gezeigt.",
