@@ -2738,7 +2738,7 @@ export interface Calls {
         };
         answer: API.SignIn;
     };
-    /** Starts a sign-in of a user at a provider. */
+    /** Starts a user's sign-in at a provider. */
     "POST auth/oauth/{name}/start": {
         path: {
             /** The provider's name in the app's settings. */
