@@ -28,7 +28,7 @@ import Testing
     }
 
     @Test func `Slow answers among fast ones do not mean overload`() {
-        var limit = LoadLimit()
+        let limit = LoadLimit()
         var now = NIODeadline.uptimeNanoseconds(0)
         for round in 0..<10_000 {
             for _ in 0..<100 { limit.begin(at: now) }
@@ -43,7 +43,7 @@ import Testing
 
     @Test(arguments: [4, 100]) func `Answers that became slow for good are no overload after some minutes`(clients: Int)
     {
-        var limit = LoadLimit()
+        let limit = LoadLimit()
         var now = NIODeadline.uptimeNanoseconds(0)
         for time in Array(repeating: TimeAmount.milliseconds(1), count: 1_000)
             + Array(repeating: .milliseconds(100), count: 4_000)
@@ -56,7 +56,7 @@ import Testing
     }
 
     @Test func `Refusals and failures are not counted as answers`() {
-        var limit = LoadLimit()
+        let limit = LoadLimit()
         var now = NIODeadline.uptimeNanoseconds(0)
         for _ in 0..<1_000 {
             for _ in 0..<100 { limit.begin(at: now) }
@@ -71,7 +71,7 @@ import Testing
     /// A refused client asks again after 100 ms.
     private struct Simulation {
         var clients: Int
-        private(set) var limit = LoadLimit()
+        let limit = LoadLimit()
         private(set) var answered = 0
         private(set) var refused = 0
         private(set) var longestWait = TimeAmount.zero

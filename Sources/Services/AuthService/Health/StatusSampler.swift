@@ -45,7 +45,7 @@ final class StatusSampler: PeriodicWork {
         try await store.add(values, at: now())
     }
 
-    /// Transactions per second since the last sample. Empty if there was none, or the statistics began anew.
+    /// Transactions per second since the last sample. Empty if there was none, or the statistics were reset.
     private func rates(_ figures: StatusStore.DatabaseFigures) -> [String: Double] {
         let time = ContinuousClock.now
         let earlier = last.withLock { sample in

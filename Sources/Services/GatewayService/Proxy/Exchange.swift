@@ -44,6 +44,7 @@ final class Exchange {
     private var headDeadline = NIODeadline.distantFuture
     /// When the request had been sent completely. Nil unless its answer is awaited and counts for `LoadLimit`.
     private var awaitedSince: NIODeadline?
+    private var loadLimit: LoadLimit?
     private var lastProgress: NIODeadline
     private var readingRate = ReadingRate()
     private var needsFlush = false
@@ -460,7 +461,8 @@ final class Exchange {
         else {
             return refuse(Refusal(.unavailable, retryAfter: 1), closing: !requestEnded)
         }
-        if worker.settings.limits.shedsLoad, !backend.admits(loadKey(route), at: now) {
+        loadLimit = isLimited(route) ? backend.loadLimit(route, method, appID: grant?.principal.appID) : nil
+        guard loadLimit?.admits(at: now) != false else {
             worker.metrics.countOverload()
             return refuse(
                 Refusal(.unavailable, "More requests arrive than can be answered; retry later.", retryAfter: 1),
@@ -502,23 +504,25 @@ final class Exchange {
         front?.readyForBody()
     }
 
-    /// Starts the clock for `LoadLimit`. Answers that take their time on purpose do not count.
-    private func awaitAnswer() {
-        guard phase == .sending, awaitedSince == nil, let route, let backend else { return }
-        guard !route.isStreaming, !route.waits, !isUpgrade else { return }
-        awaitedSince = .now()
-        backend.waits(loadKey(route))
+    /// Whether the load limit applies. It does not go by answers that take their time on purpose.
+    private func isLimited(_ route: Route) -> Bool {
+        worker.settings.limits.shedsLoad && !route.isStreaming && !route.waits && !isUpgrade
     }
 
-    private func loadKey(_ route: Route) -> Backend.LoadKey {
-        Backend.LoadKey(route: route, method: method, appID: grant?.principal.appID)
+    /// Starts the clock for `LoadLimit`.
+    private func awaitAnswer() {
+        guard phase == .sending, awaitedSince == nil, let loadLimit else { return }
+        let now = NIODeadline.now()
+        awaitedSince = now
+        loadLimit.begin(at: now)
     }
 
     private func stopAwaiting(isSuccess: Bool) {
-        guard let start = awaitedSince, let route, let backend else { return }
+        guard let start = awaitedSince, let loadLimit else { return }
         awaitedSince = nil
-        let key = loadKey(route)
-        if isSuccess { backend.answered(key, since: start) } else { backend.gaveUp(key) }
+        guard isSuccess else { return loadLimit.failed() }
+        let now = NIODeadline.now()
+        loadLimit.answered(after: now - start, at: now)
     }
 
     /// The request head, with a header that names the relay through which the upstream may send parts of the answer.

@@ -59,7 +59,7 @@ final class Backend {
     }
 
     /// Requests that share a limit: those of one app that do the same work.
-    struct LoadKey: Hashable {
+    private struct LoadKey: Hashable {
         let route: Route
         let method: Method
         let appID: String?
@@ -75,18 +75,14 @@ final class Backend {
         }
     }
 
-    /// Whether a further request may be sent, or so many wait for their answers that it would only lengthen a queue.
-    func admits(_ key: LoadKey, at now: NIODeadline) -> Bool { loads[key]?.admits(at: now) ?? true }
-
-    /// Counts a request that was sent completely; every call is paired with one of `answered` or `gaveUp`.
-    func waits(_ key: LoadKey) { loads[key, default: LoadLimit()].begin(at: .now()) }
-
-    func answered(_ key: LoadKey, since start: NIODeadline) {
-        let now = NIODeadline.now()
-        loads[key]?.answered(after: now - start, at: now)
+    /// The limit for requests of an app (nil: of no app) to a route.
+    func loadLimit(_ route: Route, _ method: Method, appID: String?) -> LoadLimit {
+        let key = LoadKey(route: route, method: method, appID: appID)
+        if let known = loads[key] { return known }
+        let new = LoadLimit()
+        loads[key] = new
+        return new
     }
-
-    func gaveUp(_ key: LoadKey) { loads[key]?.failed() }
 
     /// Tells the breaker that a stream has begun, because it may not end for a long time.
     func streamBegan() { breaker.answered() }

@@ -1,13 +1,13 @@
 import NIOCore
 
 /// Limits how many requests of one kind may wait for one upstream address, so that the requests it accepts are
-/// answered quickly even if far more arrive than it can serve. A value type without its own clock.
+/// answered quickly even if far more arrive than it can serve. Has no clock of its own, and belongs to one event loop.
 ///
 /// An address is overloaded if requests queue in it all the time. Then hardly any answer of a window takes about as
-/// long as the fastest one known. Like CoDel (RFC 8289), this does not go by the slow answers: some
-/// among fast ones do not mean a queue. Each window with a queue lowers the limit by a fifth, and each without one
-/// raises it by a tenth until it is no longer needed.
-struct LoadLimit {
+/// long as the fastest one known. Like CoDel (RFC 8289), this does not go by the slow answers: some among fast ones do
+/// not mean a queue. Each window with a queue lowers the limit by a fifth, and each without one raises it by a tenth
+/// until it is no longer needed.
+final class LoadLimit {
     /// So many requests may always wait: enough to keep an address busy, and few enough to be answered in time.
     static let minimum = 32
     /// A window ends after this time if it has enough answers, and otherwise after `longestWindow`.
@@ -42,14 +42,14 @@ struct LoadLimit {
         return now > lastAnswer + Self.longestWindow * 2
     }
 
-    mutating func begin(at now: NIODeadline) {
+    func begin(at now: NIODeadline) {
         if answers == 0, waiting == 0 { windowBegan = now }
         waiting += 1
         mostWaiting = max(mostWaiting, waiting)
     }
 
     /// Records that the head of a successful answer arrived `time` after the end of its request.
-    mutating func answered(after time: TimeAmount, at now: NIODeadline) {
+    func answered(after time: TimeAmount, at now: NIODeadline) {
         waiting -= 1
         answers += 1
         lastAnswer = now
@@ -61,14 +61,14 @@ struct LoadLimit {
     }
 
     /// Records that a request ended without a successful answer. Refusals are quick and say nothing about the load.
-    mutating func failed() { waiting -= 1 }
+    func failed() { waiting -= 1 }
 
     private var quickTime: TimeAmount {
         let fastest = min(fastestBefore, fastestInPeriod)
         return max(fastest + Self.target, fastest * 2)
     }
 
-    private mutating func endWindow(at now: NIODeadline) {
+    private func endWindow(at now: NIODeadline) {
         let hasQueue =
             (limit != nil || mostWaiting > Self.minimum) && answers >= Self.fewestAnswers
             && quickAnswers < answers / Self.quickShare
@@ -86,7 +86,7 @@ struct LoadLimit {
 
     /// While the limit holds requests back, every answer is slowed by others, so nothing is forgotten. At the minimum
     /// that cannot be the reason: the address has become slower.
-    private mutating func remember(at now: NIODeadline) {
+    private func remember(at now: NIODeadline) {
         guard limit == nil || limit == Self.minimum else { return periodBegan = now }
         guard now - periodBegan >= Self.memory else { return }
         periodBegan = now
