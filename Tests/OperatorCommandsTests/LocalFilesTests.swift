@@ -153,7 +153,7 @@ import Testing
             let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
             let plan = try ServerPlan(
                 copies: 3, publicHost: "127.0.0.1", publicPort: 9_999,
-                ports: Array(20_000..<20_000 + ServerPlan.portCount(copies: 3)), state: folder,
+                ports: Array(20_000..<20_000 + ServerPlan.numberOfPorts(copies: 3)), state: folder,
                 routes: URL(fileURLWithPath: "/r.json"), secrets: secrets,
                 inherited: ["MARTLET_STORAGE_HTTP_PORT": "9996", "MARTLET_STORAGE_HTTP_SOCKET": "/run/storage.sock"]
             ) { "url-of-\($0)" }

@@ -62,7 +62,8 @@ func eventually(
     line: UInt = #line, isolation: isolated (any Actor)? = #isolation, _ condition: () async throws -> Bool
 ) async throws {
     let gateways = Copies.of("gateway").count
-    _ = try await MartletTesting.eventually(expectation, within: limit, file: file, line: line) { () async throws -> Void? in
+    _ = try await MartletTesting.eventually(expectation, within: limit, file: file, line: line) {
+        () async throws -> Void? in
         for round in 0..<gateways * Copies.count {
             if gateways > 1 { Gateways.start(at: round % gateways) }
             guard try await condition() else { return nil }

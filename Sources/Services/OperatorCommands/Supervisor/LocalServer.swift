@@ -35,7 +35,7 @@ struct LocalServer {
         let port = try Self.port(environment)
         let fixed = try ServerPlan.fixedPorts(environment).compactMap(\.self)
         guard Set(fixed + [port]).count == fixed.count + 1 else { throw UpError("two settings name the same port") }
-        let free = try FreePort.find(1 + ServerPlan.portCount(copies: copies), besides: Set(fixed + [port]))
+        let free = try FreePort.find(1 + ServerPlan.numberOfPorts(copies: copies), besides: Set(fixed + [port]))
         let cluster =
             try external == nil
             ? Cluster(state: state, port: free[0], password: Secret(secrets.superuserPassword)) : nil

@@ -31,17 +31,17 @@ struct ServerPlan: Sendable {
     let entries: [Entry]
 
     /// Two ports for each service, and an internal one for the gateway.
-    static let portCount = portCount(copies: 1)
+    static let portCount = numberOfPorts(copies: 1)
 
     /// Two ports for each copy of a service, an internal one for the gateway, and two for the second gateway, if any.
-    static func portCount(copies: Int) -> Int { 2 * serviceNames.count * copies + (copies > 1 ? 3 : 1) }
+    static func numberOfPorts(copies: Int) -> Int { 2 * serviceNames.count * copies + (copies > 1 ? 3 : 1) }
 
     /// The program that a process runs: `storage` for `storage-2`.
     static func program(of process: String) -> String { String(process.prefix { $0 != "-" }) }
 
     /// - Parameters:
     ///   - copies: The number of copies of each service. If there are several, there is also a second gateway.
-    ///   - ports: `portCount(copies:)` free ports. Where `inherited` sets one, the first copy has that one instead.
+    ///   - ports: `numberOfPorts(copies:)` free ports. Where `inherited` sets one, the first copy has that one instead.
     ///   - databaseURL: Returns the database address for a service's role.
     init(
         copies: Int = 1, publicHost: String, publicPort: Int, ports: [Int], state: URL, routes: URL,
@@ -110,8 +110,7 @@ struct ServerPlan: Sendable {
             entries.append(
                 Entry(name: Self.secondGateway, port: publicPort, internalPort: internalPort, environment: second))
         }
-        entries.append(
-            Entry(name: "gateway", port: publicPort, internalPort: internalPort, environment: gateway))
+        entries.append(Entry(name: "gateway", port: publicPort, internalPort: internalPort, environment: gateway))
         self.entries = entries.map { entry in
             var entry = entry
             entry.environment["MARTLET_HTTP_PORT"] = String(entry.port)
