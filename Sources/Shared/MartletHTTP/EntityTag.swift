@@ -26,7 +26,7 @@ public struct EntityTag: Sendable, Hashable {
         }
         guard !tags.isEmpty, tags.count <= 20, tags.count == header.split(separator: ",").count else {
             throw ServiceError(
-                .invalidParameter, "It must be * or a list of at most 20 entity tags in double quotes.",
+                .invalidParameter, "Expected * or a list of at most 20 entity tags in double quotes.",
                 field: "If-Match")
         }
         return tags
@@ -54,7 +54,8 @@ public struct Precondition: Sendable {
     public static func mustBeNew(_ request: Request) throws -> Bool {
         guard let header = request.headers[.ifNoneMatch] else { return false }
         guard header.trimmed == "*" else {
-            throw ServiceError(.invalidParameter, "Only * is supported here.", field: "If-None-Match")
+            throw ServiceError(
+                .invalidParameter, "Expected *; this call supports no other value.", field: "If-None-Match")
         }
         return true
     }
