@@ -78,7 +78,7 @@ struct ConfigurationCheck {
             findings.error(
                 "held-back", at: .root / "live",
                 "A published configuration cannot be held back: live must be true or absent.")
-        default: findings.error("wrong-type", at: .root / "live", "This must be true or false.")
+        default: findings.error("wrong-type", at: .root / "live", "Expected true or false.")
         }
     }
 
@@ -137,11 +137,11 @@ struct ConfigurationCheck {
         for (part, limit) in [("red", 255), ("green", 255), ("blue", 255), ("alpha", 1)] {
             guard let value = color[part] else { continue }
             guard case .number(let literal) = value, let number = Double(literal) else {
-                findings.error("wrong-type", at: place / part, "This must be a number.")
+                findings.error("wrong-type", at: place / part, "Expected a number, found \(value.phrase).")
                 continue
             }
             if !(0...Double(limit)).contains(number) {
-                findings.error("out-of-range", at: place / part, "This must be from 0 to \(limit).")
+                findings.error("out-of-range", at: place / part, "Expected 0 to \(limit), found \(value.phrase).")
             }
         }
     }

@@ -68,7 +68,7 @@ struct ConfigurationRequest: Sendable {
     private static func attributes(_ given: JSONValue?) throws -> FlagAttributes {
         guard let given, given != .null else { return [:] }
         guard let members = given.members else {
-            throw ServiceError(.invalidBody, "This must be an object.", field: "attributes")
+            throw ServiceError(.invalidBody, "Expected an object, found \(given.phrase).", field: "attributes")
         }
         guard members.count <= maximumAttributes, given.text.utf8.count <= maximumAttributesSizeInBytes else {
             throw ServiceError(

@@ -139,7 +139,9 @@ extension PropertyType {
             }
             guard let name = value["type"]?.string else { throw Malformed(message: "The member \"type\" is required.") }
             try self.init(named: name, value)
-        default: throw Malformed(message: "This must be a property type: a name, a list of choices or an object.")
+        default:
+            throw Malformed(
+                message: "Expected a property type: a name, a list of choices or an object, found \(value.phrase).")
         }
     }
 

@@ -155,7 +155,7 @@ extension ExperimentDocument.Variation {
         guard case .object(let members) = value, members.count <= ExperimentDocument.maximumFlags else {
             reader.error(
                 "wrong-type", at: path + "/flags",
-                "This must be an object of at most \(ExperimentDocument.maximumFlags) flags.")
+                "Expected an object of at most \(ExperimentDocument.maximumFlags) flags.")
             return
         }
         flags = members

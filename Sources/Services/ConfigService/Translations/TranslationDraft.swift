@@ -83,7 +83,8 @@ extension Request {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let language = LanguageTag(String(text)) else {
             throw ServiceError(
-                .invalidParameter, "This must be a language tag such as de or pt-BR.", field: String(name))
+                .invalidParameter, "Expected a language tag such as de or pt-BR, found \(text.quoted).",
+                field: String(name))
         }
         return language
     }
@@ -95,10 +96,15 @@ extension Request {
     where Choice.RawValue == String {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let choice = Choice(rawValue: String(text)) else {
+            let expected = Choice.allCases.map(\.rawValue).joined(separator: ", ")
             throw ServiceError(
-                .invalidParameter, "This must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
-                field: String(name))
+                .invalidParameter, "Expected one of \(expected), found \(text.quoted).", field: String(name))
         }
         return choice
     }
+}
+
+extension Substring {
+    /// The beginning of the text in quotes, for error messages.
+    fileprivate var quoted: String { JSONValue.quote(String(prefix(40))) }
 }

@@ -107,7 +107,7 @@ struct ComputeResults: Endpoint {
         let fields = try await BodyFields(request, ["metrics", "units", "multipleExposures"], upTo: 1 << 20)
         guard case .object(let members)? = fields["metrics"], !members.isEmpty else {
             throw ServiceError(
-                .invalidBody, "This must be an object with at least one metric, each an object from variation to sums.",
+                .invalidBody, "Expected an object with at least one metric, each an object from variation to sums.",
                 field: "metrics")
         }
         let metrics = try members.map { member in

@@ -139,7 +139,9 @@ struct EvaluateForApp: Endpoint {
         let principal = try context.principal
         let fields = try await BodyFields(request, ["context"], upTo: OFREP.maximumBodyInBytes, isOptional: true)
         let json = fields["context"] ?? .object([])
-        guard case .object = json else { throw ServiceError(.invalidBody, "This must be an object.", field: "context") }
+        guard case .object = json else {
+            throw ServiceError(.invalidBody, "Expected an object, found \(json.phrase).", field: "context")
+        }
         let now = experiments.now()
         let space = try await live.current(try context.space)
         let asked = await EvaluationContext(json, principal: principal, deviceID: try request.deviceID, now: now)
