@@ -142,6 +142,9 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
+    /// The beginning of a text in quotes, for error messages.
+    public static func excerpt(_ text: some StringProtocol) -> String { quote(String(text.prefix(40))) }
+
     /// `string` as a JSON string, including quotes.
     public static func quote(_ string: String) -> String {
         var bytes: [UInt8] = []

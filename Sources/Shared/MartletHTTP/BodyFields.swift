@@ -109,8 +109,7 @@ public struct BodyFields: Sendable {
         guard let text = try string(name) else { return nil }
         guard let time = Date(rfc3339: text) else {
             throw ServiceError(
-                .invalidBody,
-                "Expected a time such as 2026-11-22T08:48:59Z, found \(JSONValue.quote(String(text.prefix(40)))).",
+                .invalidBody, "Expected a time such as 2026-11-22T08:48:59Z, found \(JSONValue.excerpt(text)).",
                 field: name)
         }
         return time

@@ -56,7 +56,6 @@ extension ServiceError {
     /// `invalid-parameter` with the expected value and the beginning of the value that was sent.
     static func unexpectedParameter(_ name: Substring, expected: String, found value: Substring) -> ServiceError {
         ServiceError(
-            .invalidParameter, "Expected \(expected), found \(JSONValue.quote(String(value.prefix(40)))).",
-            field: String(name))
+            .invalidParameter, "Expected \(expected), found \(JSONValue.excerpt(value)).", field: String(name))
     }
 }

@@ -217,7 +217,7 @@ extension Unit {
         guard let state = State(rawValue: name) else {
             let expected = State.allCases.map(\.rawValue).joined(separator: ", ")
             throw LocalizationFault(
-                place + "/state", "Expected one of \(expected), found \(JSONValue.quote(String(name.prefix(40)))).")
+                place + "/state", "Expected one of \(expected), found \(JSONValue.excerpt(name)).")
         }
         self.init(value, state)
     }

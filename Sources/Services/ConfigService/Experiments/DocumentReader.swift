@@ -126,6 +126,6 @@ struct DocumentReader {
     /// The beginning of a string in quotes, or what else the value is.
     private static func quote(_ value: JSONValue?) -> String {
         guard case .string(let text)? = value else { return value?.phrase ?? "nothing" }
-        return JSONValue.quote(String(text.prefix(40)))
+        return JSONValue.excerpt(text)
     }
 }

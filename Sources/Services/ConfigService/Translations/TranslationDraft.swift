@@ -83,7 +83,7 @@ extension Request {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let language = LanguageTag(String(text)) else {
             throw ServiceError(
-                .invalidParameter, "Expected a language tag such as de or pt-BR, found \(text.quoted).",
+                .invalidParameter, "Expected a language tag such as de or pt-BR, found \(JSONValue.excerpt(text)).",
                 field: String(name))
         }
         return language
@@ -98,13 +98,9 @@ extension Request {
         guard let choice = Choice(rawValue: String(text)) else {
             let expected = Choice.allCases.map(\.rawValue).joined(separator: ", ")
             throw ServiceError(
-                .invalidParameter, "Expected one of \(expected), found \(text.quoted).", field: String(name))
+                .invalidParameter, "Expected one of \(expected), found \(JSONValue.excerpt(text)).",
+                field: String(name))
         }
         return choice
     }
-}
-
-extension Substring {
-    /// The beginning of the text in quotes, for error messages.
-    fileprivate var quoted: String { JSONValue.quote(String(prefix(40))) }
 }

@@ -137,8 +137,9 @@ extension Request {
         get throws {
             guard let state = uri.queryParameters["state"].map(String.init) else { return nil }
             guard DeliveryRecords.states.contains(state) else {
+                let expected = DeliveryRecords.states.joined(separator: ", ")
                 throw ServiceError(
-                    .invalidParameter, "This must be one of \(DeliveryRecords.states.joined(separator: ", ")).",
+                    .invalidParameter, "Expected one of \(expected), found \(JSONValue.excerpt(state)).",
                     field: "state")
             }
             return state
