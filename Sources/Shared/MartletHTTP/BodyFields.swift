@@ -3,8 +3,8 @@ public import Hummingbird
 import MartletAPI
 public import MartletCore
 
-/// A JSON object as request body whose members must all be known. Refusing unknown members tells callers that they have
-/// no effect.
+/// A JSON object as request body whose members must all be known. Unknown members are refused, so that callers notice
+/// that they have no effect.
 public struct BodyFields: Sendable {
     private let object: JSONValue
 

@@ -92,8 +92,8 @@ public enum ServiceProcess {
         return .unixDomainSocket(path: path)
     }
 
-    /// Runs servers that must stop accepting at the same moment. One by one, the last would only have the rest of the
-    /// drain time.
+    /// Runs servers that must stop accepting at the same moment. If they stopped one after another, the last one would
+    /// have only the rest of the drain time.
     private struct Together<Member: Service>: Service {
         let services: [Member]
 

@@ -100,7 +100,7 @@ public struct WebhookOutcome: Sendable, Equatable {
     public let retryAfter: Duration?
 
     public var isAccepted: Bool { failure == nil }
-    /// Whether the receiver wants no more messages (Standard Webhooks).
+    /// Whether the receiver refuses all further messages (Standard Webhooks).
     public var isGone: Bool { status == 410 }
 
     init(_ answer: OutgoingClient.Answer) {

@@ -1,6 +1,6 @@
 import MartletCore
 
-/// What writers of source text read in schemas.
+/// Reads the parts of schemas from which source code is generated.
 enum SchemaText {
     static func members(_ value: JSONValue?) -> [JSONValue.Member] {
         if case .object(let members) = value { members } else { [] }

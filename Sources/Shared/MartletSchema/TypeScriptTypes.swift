@@ -81,7 +81,7 @@ public struct TypeScriptTypes {
 
     private static func member(_ name: String) -> String { escaped(JSONValue.quote(name)) }
 
-    /// JSON as TypeScript's compiler takes it: it ends a line at two more characters.
+    /// Escapes U+2028 and U+2029, which JSON allows in strings but which end a line for TypeScript's compiler.
     private static func escaped(_ json: String) -> String {
         json.replacing("\u{2028}", with: "\\u2028").replacing("\u{2029}", with: "\\u2029")
     }

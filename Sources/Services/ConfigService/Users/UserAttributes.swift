@@ -57,7 +57,7 @@ struct UserAttributes: Sendable {
 }
 
 extension Condition {
-    var needs: UserAttributes.Needs { .init(roles: asksForRoles, profile: asksForProfile) }
+    var needs: UserAttributes.Needs { .init(roles: testsRoles, profile: testsProfile) }
 }
 
 extension LiveSpace {
@@ -69,7 +69,7 @@ extension LiveSpace {
 
     /// The attributes that decide the values of flags without experiments.
     var needsOfRules: UserAttributes.Needs {
-        flags.map { .init(roles: $0.flags.asksForRoles, profile: $0.flags.asksForProfile) } ?? .init()
+        flags.map { .init(roles: $0.flags.testsRoles, profile: $0.flags.testsProfile) } ?? .init()
     }
 }
 

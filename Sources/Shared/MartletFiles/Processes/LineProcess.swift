@@ -5,8 +5,8 @@ import Synchronization
 /// A long-running program that answers each line of input with one line: under limits, in a process group of its own,
 /// with a clean environment and no open descriptors but its connection to us.
 ///
-/// After a failure it cannot be used any more. It is ended with the last reference, and ends by itself when this
-/// process ends, because its input is closed.
+/// After a failure the program cannot be used any more. It is killed when the last reference is released. When this
+/// process ends, the program's input closes, so it ends by itself.
 public final class LineProcess: Sendable {
     public enum Failure: Error, Sendable, Equatable {
         /// The process ended, perhaps because of a limit.

@@ -49,7 +49,7 @@ public struct RouteTable {
 }
 
 extension Request {
-    /// Who is named in the audit log by what the request changes; nil for reads, and unless staff call.
+    /// The staff member whom the audit log names for the changes of the request; nil for reads and for other callers.
     fileprivate func staffActor(_ context: ServiceContext) -> StaffActor? {
         guard method != .get, method != .head, let principal = context.verifiedPrincipal, principal.kind == .staff
         else { return nil }
