@@ -9,8 +9,8 @@ import MartletHTTP
 extension BodyFields {
     /// The SHA-256 hash of these fields. Tells a repeated request from a different one with the same `Idempotency-Key`.
     func digest(of names: Set<String>) -> [UInt8] {
-        let asked = names.sorted().map { "\($0)=\(self[$0]?.text ?? "")" }.joined(separator: "\n")
-        return Array(SHA256.hash(data: Data(asked.utf8)))
+        let text = names.sorted().map { "\($0)=\(self[$0]?.text ?? "")" }.joined(separator: "\n")
+        return Array(SHA256.hash(data: Data(text.utf8)))
     }
 }
 

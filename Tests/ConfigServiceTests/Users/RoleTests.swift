@@ -91,8 +91,9 @@ import Testing
             )
             let context = EvaluationContext(.object([]), principal: app.principal(.client, user: "ada"), now: Date())
             let identities = await [
-                context.identity, context.knowing(one, .init(roles: true)).identity,
-                context.knowing(other, .init(roles: true)).identity, context.knowing(other, .init()).identity,
+                context.identity, context.addingUserAttributes(one, .init(roles: true)).identity,
+                context.addingUserAttributes(other, .init(roles: true)).identity,
+                context.addingUserAttributes(other, .init()).identity,
             ]
             #expect(Set(identities).count == 3 && identities[0] == identities[3], "\(identities)")
         }

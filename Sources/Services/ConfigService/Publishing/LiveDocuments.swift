@@ -110,7 +110,7 @@ final class LiveDocuments: Service {
                     await attempt(
                         "Could not look for published versions; retrying.", level: .debug, logger: self.logger
                     ) {
-                        try await self.look()
+                        try await self.checkGenerations()
                     }
                 }
             }
@@ -224,7 +224,7 @@ final class LiveDocuments: Service {
         }
     }
 
-    private func look() async throws {
+    private func checkGenerations() async throws {
         let (known, followers) = state.withLock { state in
             (state.entries.mapValues(\.current.generation), state.entries.values.reduce(0) { $0 + $1.followers.count })
         }

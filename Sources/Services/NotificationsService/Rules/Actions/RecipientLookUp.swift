@@ -111,14 +111,14 @@ final class RecipientLookUp {
         return users + (try await members(relations))
     }
 
-    private func members(_ asked: [StorageClient.Relation]) async throws -> [String] {
-        let missing = asked.filter { relations[$0] == nil }
+    private func members(_ requested: [StorageClient.Relation]) async throws -> [String] {
+        let missing = requested.filter { relations[$0] == nil }
         guard missing.count <= 100 else { throw RuleFailure("More than 100 relations would have to be read.") }
         if !missing.isEmpty {
             let found = try await asking { try await storage.lookUp([], missing, in: space).relations }
             for (relation, members) in zip(missing, found) { relations[relation] = members }
         }
-        return asked.flatMap { relations[$0] ?? [] }
+        return requested.flatMap { relations[$0] ?? [] }
     }
 
     /// A request that storage refuses is the rule's fault, so it is not retried.
