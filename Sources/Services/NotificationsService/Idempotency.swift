@@ -7,7 +7,8 @@ import MartletCore
 import MartletHTTP
 
 extension BodyFields {
-    /// The SHA-256 hash of these fields. Tells a repeated request from a different one with the same `Idempotency-Key`.
+    /// The SHA-256 hash of these fields. It distinguishes a repeated request from a different one with the same
+    /// `Idempotency-Key`.
     func digest(of names: Set<String>) -> [UInt8] {
         let text = names.sorted().map { "\($0)=\(self[$0]?.text ?? "")" }.joined(separator: "\n")
         return Array(SHA256.hash(data: Data(text.utf8)))

@@ -37,6 +37,6 @@ extension UserDataRequest {
 
 extension UserErasure {
     /// A `next` that only says that rows remain: the following call finds them without a cursor. It is random, because
-    /// the caller treats a repeated value as a standstill.
+    /// the caller treats a repeated value as a lack of progress.
     static var further: String { UUID().uuidString.lowercased() }
 }

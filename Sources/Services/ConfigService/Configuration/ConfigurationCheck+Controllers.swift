@@ -35,7 +35,7 @@ extension ConfigurationCheck {
         }
     }
 
-    /// Nil if there is no parent, which the thesis' dashboard writes as 0.
+    /// Nil if there is no parent, which the original TBAnalytics dashboard writes as 0.
     private mutating func parent(_ value: JSONValue?, at place: DocumentPlace) -> String? {
         switch value {
         case nil, .null, .number("0"), .string("0"), .string(""): nil
@@ -102,7 +102,7 @@ extension ConfigurationCheck {
 
     mutating func checkProperty(_ member: JSONValue.Member, of kind: String, at place: DocumentPlace) {
         guard !kind.isEmpty else { return }
-        // The thesis' dashboard also writes the object's kind as a property.
+        // The original TBAnalytics dashboard also writes the object's kind as a property.
         if member.name == "type" {
             if member.value.string != kind {
                 findings.error("wrong-type", at: place, "Expected the object's type, \(kind).")

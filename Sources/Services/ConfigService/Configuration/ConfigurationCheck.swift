@@ -132,7 +132,7 @@ struct ConfigurationCheck {
         }
     }
 
-    /// Red, green and blue range from 0 to 255 and alpha from 0 to 1, as the thesis' client reads them.
+    /// Red, green and blue range from 0 to 255 and alpha from 0 to 1, as the original TBAnalytics client reads them.
     mutating func checkColorParts(_ color: JSONValue, at place: DocumentPlace) {
         for (part, limit) in [("red", 255), ("green", 255), ("blue", 255), ("alpha", 1)] {
             guard let value = color[part] else { continue }

@@ -124,8 +124,9 @@ struct Withdraw: Endpoint {
     }
 }
 
-/// Publishes here the other environment's live version, or the one that `version` names. The draft follows unless it
-/// has unpublished changes. The document is created if it does not exist and the caller may create it.
+/// Publishes the live version of the app's other environment, or the one that `version` names, in this environment. The
+/// draft becomes that version, too, unless it has unpublished changes. The document is created if it does not exist and
+/// the caller may create it.
 struct Promote: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/promote", "promote", "Publishes a version from the app's other environment.",

@@ -108,7 +108,7 @@ final class LiveDocuments: Service {
                 group.addTask { await self.followNotifications(gap) }
                 await NotifiedLoop(every: Self.interval, startsAtOnce: false).run(on: gaps) {
                     await attempt(
-                        "Could not look for published versions; retrying.", level: .debug, logger: self.logger
+                        "Could not check for published versions; retrying.", level: .debug, logger: self.logger
                     ) {
                         try await self.checkGenerations()
                     }
@@ -213,7 +213,7 @@ final class LiveDocuments: Service {
         }
     }
 
-    /// - Parameter gap: Calls for a look at all spaces, after notifications that may have been missed.
+    /// - Parameter gap: Signals that notifications may have been missed, so that all spaces are checked.
     private func followNotifications(_ gap: AsyncStream<Void>.Continuation) async {
         for await notification in postgres.listen(Self.channel) {
             if let space = AppSpace(notification.payload), !notification.mayHaveMissed {
@@ -232,7 +232,7 @@ final class LiveDocuments: Service {
         followersGauge.record(followers)
         guard !known.isEmpty else { return }
         let generations = try await store.generations(of: Array(known.keys))
-        // Another, not only a greater one: after a restore they begin again from an older one.
+        // A smaller generation counts too: after a restore, generations continue from an older number.
         for (space, generation) in known where generations[space, default: 0] != generation { refresh(space) }
     }
 }

@@ -59,8 +59,8 @@ extension Catalogue {
         return try json.draft(upTo: LocalizationLimits.documentSizeInBytes)
     }
 
-    /// Turns a language on or off. A catalogue that declares no languages has all of them on, so they are declared
-    /// first.
+    /// Publishes or unpublishes a language. A catalogue that declares no languages publishes all of them, so all are
+    /// declared first.
     mutating func declare(_ language: LanguageTag, isPublished: Bool) {
         if languages.isEmpty { for other in allLanguages { languages[other] = Language(isPublished: true) } }
         languages[language, default: Language(isPublished: isPublished)].isPublished = isPublished

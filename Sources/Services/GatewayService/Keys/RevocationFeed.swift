@@ -42,8 +42,8 @@ struct RevocationFeed: Sendable {
         }
     }
 
-    /// Saves the latest state repeatedly, using at most a tenth of the time. No caller waits for it, and many sessions
-    /// that end together cost one write.
+    /// Saves the latest state repeatedly and spends at most a tenth of the time on it. No caller waits for a save, and
+    /// many sessions that end together cost one write.
     private func save(_ unsaved: AsyncStream<RevokedSessions>) async {
         // A separate task, so that the last state is saved even after this one is cancelled.
         await Task {

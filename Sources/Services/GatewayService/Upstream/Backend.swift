@@ -56,7 +56,7 @@ final class Backend {
         breaker.end(outcome, at: now)
     }
 
-    /// Tells the breaker that a stream has begun, because it may not end for a long time.
+    /// Reports to the breaker that a stream has begun, because the stream may not end for a long time.
     func streamBegan() { breaker.answered() }
 
     func takeIdle() -> UpstreamConnection? {

@@ -9,7 +9,7 @@ import Synchronization
 /// a time limit.
 ///
 /// The caller stores the answers, so that a later call continues with the remaining metrics. Metrics that are too
-/// expensive together are asked for one at a time; a metric that is too expensive by itself is skipped for a while.
+/// expensive together are requested one at a time; a metric that is too expensive by itself is skipped for a while.
 final class Conversions: Sendable {
     /// Why a metric has no new sums.
     enum Problem: String, Error {
@@ -28,12 +28,12 @@ final class Conversions: Sendable {
         /// No call starts later than this after the first one. The client waits for all of them, and the gateway's
         /// limit is a minute.
         var lastCall: Duration = .seconds(15)
-        /// The number of experiments at a time; further ones are not asked about.
+        /// The maximum number of experiments measured at a time; results of others keep their previous values.
         var experiments = 4
         /// How long an answer stays valid, in seconds.
         var validity: TimeInterval = 30
-        /// How long a metric that was too expensive by itself is not asked for again, and one that was too expensive
-        /// together with others is asked for alone.
+        /// How long to skip a metric that was too expensive by itself, and how long to request a metric alone that was
+        /// too expensive together with others.
         var pause: Duration = .seconds(300)
     }
 
@@ -59,7 +59,7 @@ final class Conversions: Sendable {
 
     private struct State {
         var underWay: Set<Subject> = []
-        /// Metrics that were too expensive, and whether they were asked for alone.
+        /// Metrics that were too expensive, and whether they were requested alone.
         var heavy: [Heavy: (isAlone: Bool, until: ContinuousClock.Instant)] = [:]
     }
 
@@ -89,7 +89,7 @@ final class Conversions: Sendable {
     /// - Parameters:
     ///   - question: The question without its metrics.
     ///   - keep: Stores the sums of a metric. Its errors are rethrown and end the loop.
-    /// - Returns: The problems by metric. Metrics that were not asked for yet have neither sums nor a problem.
+    /// - Returns: The problems by metric. Metrics that were not requested yet have neither sums nor a problem.
     func sums(
         of wanted: [Wanted], _ question: ExperimentQuestion, of subject: Subject,
         keep: (ExperimentQuestion.Metric, ExperimentSums) async throws -> Problem?
@@ -122,7 +122,7 @@ final class Conversions: Sendable {
         return problems
     }
 
-    /// Groups the metrics into calls. Metrics that were too expensive together are asked for alone.
+    /// Groups the metrics into calls. Metrics that were too expensive together are requested alone.
     private func plan(_ wanted: [Wanted], _ subject: Subject) -> (
         pieces: [[ExperimentQuestion.Metric]], problems: [String: Problem]
     ) {
@@ -145,7 +145,7 @@ final class Conversions: Sendable {
         return (pieces + alone.map { [$0] }, problems)
     }
 
-    /// Returns false if the same experiment is already being asked about or too many are.
+    /// Returns false if the same experiment is already being measured, or too many are.
     private func begin(_ subject: Subject) -> Bool {
         state.withLock { $0.underWay.count < limits.experiments && $0.underWay.insert(subject).inserted }
     }

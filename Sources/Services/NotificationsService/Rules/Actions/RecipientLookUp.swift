@@ -64,7 +64,7 @@ final class RecipientLookUp {
         return found
     }
 
-    /// Whoever has blocked a user does not hear of what that user writes.
+    /// The users who have blocked the actor. They are not notified of what the actor writes.
     private func blockers(of actor: JSONValue?) async throws -> [String] {
         guard case .string(let user)? = actor else { return [] }
         if let known = blockers[user] { return known }
