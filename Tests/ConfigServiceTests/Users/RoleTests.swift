@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `Storage is asked only if a live rule depends on roles`() async throws {
+    @Test func `Roles are requested only if a live rule depends on them`() async throws {
         try await Self.run { app, roles in
             let plain =
                 #"{"flags":{"own":{"type":"boolean","default":false,"rules":[{"when":{"user.id":"ada"},"value":true}]}}}"#
@@ -99,7 +99,7 @@ import Testing
         }
     }
 
-    @Test func `A server with its own key states the roles it asks for`() async throws {
+    @Test func `A server with its own key supplies the roles in its request`() async throws {
         try await Self.run { app, roles in
             try await app.publish(.flags, "default", Self.flags)
             for kind in [Principal.Kind.evaluation, .master] {

@@ -224,7 +224,7 @@ import Testing
         }
     }
 
-    @Test func `a channel leaves out all excluded users, even more than an audience may name`() async throws {
+    @Test func `a message to a channel omits all excluded users, even more than an audience may name`() async throws {
         try await RulesApp.run { app in
             for user in ["ann", "u0", "u1499"] { try await app.device(of: user, channels: ["all"]) }
             try await app.rule(
