@@ -43,7 +43,7 @@ struct UserAttributes: Sendable {
         if needs.profile {
             do {
                 let known = try await profiles.value(of: principal) ?? .object([])
-                for name in FlagAttributes.ofAuth { user[name] = known[name].map { FlagValue($0) } ?? .null }
+                for name in FlagAttributes.namesFromAuth { user[name] = known[name].map { FlagValue($0) } ?? .null }
             } catch {
                 logger.debug(
                     "Could not load a user's profile; conditions on it do not match.",

@@ -50,7 +50,7 @@ final class Exchange {
     /// Set if the answer may be repeated from `NotModifiedCache`.
     private var notModifiedKey: NotModifiedCache.Key?
     /// The credential that will count the request once its body is complete.
-    private var laterCredential: String?
+    private var credentialToCount: String?
     private var contentLength: Int64?
     /// Deadlines for the complete body and for its next part. Both are extended by the time in which the upstream
     /// accepted nothing.
@@ -399,15 +399,15 @@ final class Exchange {
         if admission.match.route.isStreaming {
             return try worker.streams.enter(address: address, credential: credential)
         }
-        laterCredential = hasBody ? credential : nil
+        credentialToCount = hasBody ? credential : nil
         return try worker.inFlight.enter(address: address, credential: hasBody ? nil : credential)
     }
 
     /// Counts the request under its credential, now that the body is complete. False if the credential was at its limit
     /// and the request was refused.
     private func countCompleteBody() -> Bool {
-        guard let credential = laterCredential, var slot else { return true }
-        laterCredential = nil
+        guard let credential = credentialToCount, var slot else { return true }
+        credentialToCount = nil
         do throws(Refusal) {
             try worker.inFlight.add(credential: credential, to: &slot)
             self.slot = slot

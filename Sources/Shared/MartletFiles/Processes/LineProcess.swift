@@ -73,7 +73,7 @@ public final class LineProcess: Sendable {
                     continuation.resume(
                         with: Result {
                             do {
-                                return try self.talk(input, lines.count, until: deadline, limitInBytes)
+                                return try self.sendAndReceive(input, lines.count, until: deadline, limitInBytes)
                             } catch {
                                 self.end()
                                 throw error
@@ -97,7 +97,7 @@ public final class LineProcess: Sendable {
         }
     }
 
-    private func talk(_ input: [UInt8], _ count: Int, until deadline: ContinuousClock.Instant, _ limit: Int)
+    private func sendAndReceive(_ input: [UInt8], _ count: Int, until deadline: ContinuousClock.Instant, _ limit: Int)
         throws(Failure) -> [String]
     {
         // Output from before the end may still be in the socket.

@@ -28,7 +28,7 @@ public struct Condition: Sendable {
         self.test = test
         self.instants = instants
         testsRoles = test.depends(on: ["user", "roles"])
-        testsProfile = FlagAttributes.ofAuth.contains { test.depends(on: ["user", $0]) }
+        testsProfile = FlagAttributes.namesFromAuth.contains { test.depends(on: ["user", $0]) }
     }
 
     /// A condition on roles or a profile that could not be loaded does not match, not even if it tests for absence.

@@ -18,9 +18,9 @@ struct InstallationUserData: UserDataHolder {
     /// no one.
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
         let (user, space) = try await spaces.owner(of: request)
-        let parted = try await partDeliveries(of: user, in: space)
-        if parted == Self.deliveriesPerSlice {
-            return UserErasure(erased: ["deliveries": parted], next: UserErasure.further)
+        let unlinked = try await unlinkDeliveries(of: user, in: space)
+        if unlinked == Self.deliveriesPerSlice {
+            return UserErasure(erased: ["deliveries": unlinked], next: UserErasure.further)
         }
         let count = try await postgres.execute(
             """
@@ -28,12 +28,12 @@ struct InstallationUserData: UserDataHolder {
                 SELECT id FROM notifications.installations WHERE space = \(space.id) AND user_id = \(user) ORDER BY id LIMIT \(Self.rowsPerSlice))
             """)
         return UserErasure(
-            erased: ["installations": count, "deliveries": parted].filter { $0.value > 0 },
+            erased: ["installations": count, "deliveries": unlinked].filter { $0.value > 0 },
             next: count == Self.rowsPerSlice ? UserErasure.further : nil)
     }
 
     /// Links one batch of the user's delivery records to random ids instead. A delivery in progress loses its result.
-    private func partDeliveries(of user: String, in space: Space) async throws -> Int {
+    private func unlinkDeliveries(of user: String, in space: Space) async throws -> Int {
         try await postgres.execute(
             """
             UPDATE notifications.deliveries AS d SET installation = gen_random_uuid(), push_id = gen_random_uuid(), receipt = NULL

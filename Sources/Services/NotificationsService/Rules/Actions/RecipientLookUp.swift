@@ -12,7 +12,7 @@ struct ActionRecipients: Sendable, Equatable {
     var exceptUsers: [String] = []
     var audience: JSONValue?
 
-    var isNobody: Bool { users.isEmpty && channels.isEmpty && installations.isEmpty && audience == nil }
+    var isEmpty: Bool { users.isEmpty && channels.isEmpty && installations.isEmpty && audience == nil }
 }
 
 /// Resolves the recipients of rules, asking storage only once for each object and relation.

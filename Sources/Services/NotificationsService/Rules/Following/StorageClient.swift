@@ -46,7 +46,7 @@ final class StorageClient: Sendable {
     func page(of collections: [String], after cursor: String?, waiting seconds: Int, in space: Space) async throws
         -> Page
     {
-        let body = Ask(
+        let body = ChangesRequest(
             app: space.appID, environment: space.environment.rawValue, collections: collections, after: cursor,
             limit: Self.pageSize,
             waitSeconds: seconds)
@@ -76,7 +76,7 @@ final class StorageClient: Sendable {
         }
     }
 
-    private struct Ask: Encodable {
+    private struct ChangesRequest: Encodable {
         var app: String
         var environment: String
         var collections: [String]
