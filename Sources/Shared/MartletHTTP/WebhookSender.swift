@@ -105,7 +105,7 @@ public struct WebhookOutcome: Sendable, Equatable {
 
     init(_ answer: OutgoingClient.Answer) {
         (status, body, failedBy) = (answer.status, answer.body, nil)
-        failure = (200..<300).contains(answer.status) ? nil : "It answered with the status \(answer.status)."
+        failure = (200..<300).contains(answer.status) ? nil : "The server answered with the status \(answer.status)."
         cause = failure
         let pause = answer.headers.first(name: "retry-after").flatMap { Int($0) } ?? -1
         retryAfter =

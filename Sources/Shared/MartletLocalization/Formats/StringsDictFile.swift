@@ -107,7 +107,7 @@ enum StringsDictFile {
             do {
                 let xml = try dictionary(localization, indent: 1)
                 guard XMLText.canHold(entry.key + xml) else {
-                    throw LocalizationFault("", "It has a character that XML cannot represent.")
+                    throw LocalizationFault("", "The text has a character that XML cannot represent.")
                 }
                 body += "\t<key>\(XMLText.escaped(entry.key))</key>\n" + xml
             } catch let fault as LocalizationFault {
@@ -135,7 +135,7 @@ enum StringsDictFile {
                 indent: indent)
         case .varied(let axis, let forms):
             guard localization.substitutions.isEmpty else {
-                throw LocalizationFault("", "It has substitutions in forms by \(axis).")
+                throw LocalizationFault("", "The text has substitutions in forms by \(axis).")
             }
             let inner = try forms.map { form in
                 key(form.name, indent + 2) + (form.text.unit.map { string($0.value, indent + 2) } ?? "")

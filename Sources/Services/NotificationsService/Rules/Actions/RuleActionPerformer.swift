@@ -62,7 +62,7 @@ struct RuleActionPerformer: Sendable {
         if let error = error as? PostgresError, let state = error.sqlState,
             ["22", "23", "54"].contains(state.prefix(2))
         {
-            return "The database refused it (\(state))."
+            return "The database refused the action (\(state))."
         }
         return RuleActionBuilder.sentence(error)
     }
