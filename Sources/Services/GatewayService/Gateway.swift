@@ -211,7 +211,8 @@ public final class Gateway: Service {
         do {
             try await feed.report(used)
         } catch {
-            logger.warning("Could not report the use of credentials.", metadata: ["error": "\(error)"])
+            logger.warning(
+                "Could not report the use of credentials; these uses are lost.", metadata: ["error": "\(error)"])
         }
     }
 

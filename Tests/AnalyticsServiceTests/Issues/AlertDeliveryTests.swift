@@ -39,7 +39,8 @@ import Testing
             try await eventually { try await data.count("crash_alert_deliveries", where: "status = 500") == 1 }
             let waiting = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=waiting")
             #expect(
-                waiting["data.0.attempts"] == "1" && waiting["data.0.error"] == "\"The server answered with the status 500.\"",
+                waiting["data.0.attempts"] == "1"
+                    && waiting["data.0.error"] == "\"The server answered with the status 500.\"",
                 "\(waiting)")
             try await eventually {
                 try await Self.hurry(app)

@@ -52,7 +52,9 @@ struct RevocationFeed: Sendable {
                 do {
                     try file.save(revoked)
                 } catch {
-                    logger.error("Could not write the ended sessions to disk.", metadata: ["error": "\(error)"])
+                    logger.error(
+                        "Could not write the ended sessions to disk; retrying with the next change.",
+                        metadata: ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: min((ContinuousClock.now - start) * 9, .seconds(5)))
             }
