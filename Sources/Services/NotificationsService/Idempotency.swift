@@ -24,7 +24,7 @@ extension Request {
             guard let key = headers[HTTPField.Name("Idempotency-Key")!] else { return nil }
             guard (1...200).contains(key.utf8.count), key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
                 throw ServiceError(
-                    .invalidParameter, "This must have 1 to 200 printable ASCII characters without spaces.",
+                    .invalidParameter, "Expected 1 to 200 printable ASCII characters without spaces.",
                     field: "Idempotency-Key")
             }
             return key

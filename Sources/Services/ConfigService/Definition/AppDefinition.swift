@@ -109,7 +109,7 @@ private struct DefinitionReader {
         guard let requirements = DefinitionCheck.requirements(value) else {
             addFinding(
                 "bad-shape", name,
-                "This must be an object from kinds and operations of the host app to their minimum versions, whole numbers."
+                "Expected an object from kinds and operations of the host app to their minimum versions, whole numbers."
             )
             return [:]
         }
@@ -124,7 +124,7 @@ private struct DefinitionReader {
         else {
             addFinding(
                 "bad-shape", name,
-                "This must be {\"flag\": a flag's key, \"otherwise\": the version to use if the flag is off}.")
+                "Expected {\"flag\": a flag's key, \"otherwise\": the version to use if the flag is off}.")
             return nil
         }
         return AppDefinition.Rollout(flag: flag, otherwise: version)

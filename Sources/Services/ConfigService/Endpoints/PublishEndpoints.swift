@@ -44,7 +44,7 @@ struct PublishDraft: Endpoint {
         }
         let now = publisher.now()
         guard date > now, date < now.addingTimeInterval(366 * 86_400) else {
-            throw ServiceError(.invalidBody, "This must be a time in the future, within 366 days.", field: "at")
+            throw ServiceError(.invalidBody, "Expected a time in the future, within 366 days.", field: "at")
         }
         var response = Response.json(try await publisher.schedule(publication, at: date, if: condition))
         response.status = .accepted
@@ -264,7 +264,7 @@ extension BodyFields {
     func note() throws -> String {
         let note = try string("note") ?? ""
         guard note.unicodeScalars.count <= 2_000 else {
-            throw ServiceError(.invalidBody, "This may have at most 2,000 characters.", field: "note")
+            throw ServiceError(.invalidBody, "Expected at most 2,000 characters.", field: "note")
         }
         return note
     }

@@ -45,7 +45,7 @@ extension ExperimentDocument.Metric {
         where text != nil {
             if text?.isEmpty == true || text?.utf8.contains(0) == true {
                 reader.error(
-                    "wrong-type", at: "\(path)/\(name)", "This must be a nonempty name without NUL characters.")
+                    "wrong-type", at: "\(path)/\(name)", "Expected a nonempty name without NUL characters.")
             }
             if event == nil {
                 reader.error(

@@ -27,7 +27,7 @@ enum StringsDictFile {
 
     private static func pairs(of dictionary: XMLElement) throws -> [(key: String, value: XMLElement)] {
         guard dictionary.name == "dict" else {
-            throw LocalizationFault("line \(dictionary.line)", "This must be a dict.")
+            throw LocalizationFault("line \(dictionary.line)", "Expected <dict>, found <\(dictionary.name)>.")
         }
         let elements = dictionary.elements
         guard elements.count.isMultiple(of: 2) else {
@@ -35,7 +35,8 @@ enum StringsDictFile {
         }
         return try stride(from: 0, to: elements.count, by: 2).map { index in
             guard elements[index].name == "key" else {
-                throw LocalizationFault("line \(elements[index].line)", "This must be a key.")
+                throw LocalizationFault(
+                    "line \(elements[index].line)", "Expected <key>, found <\(elements[index].name)>.")
             }
             return (elements[index].text, elements[index + 1])
         }

@@ -135,7 +135,7 @@ struct ReadManifest: Endpoint {
         var members: [JSONValue.Member] = []
         if let unit = request.uri.queryParameters["unit"] {
             guard (1...128).contains(unit.utf8.count) else {
-                throw ServiceError(.invalidParameter, "This must be 1 to 128 bytes.", field: "unit")
+                throw ServiceError(.invalidParameter, "Expected 1 to 128 bytes.", field: "unit")
             }
             members.append(.init("targetingKey", .string(String(unit))))
         }

@@ -122,7 +122,7 @@ struct ReportOpened: Endpoint {
         let claim = try await access.check(request, context)
         let text = try await BodyFields(request, ["message"], upTo: 1 << 10).requiredString("message")
         guard let message = UUID(uuidString: text) else {
-            throw ServiceError(.invalidBody, "This must be a message id, a UUID.", field: "message")
+            throw ServiceError(.invalidBody, "Expected a message id, a UUID.", field: "message")
         }
         guard try await records.recordOpened(message, by: claim.id, in: claim.space) else {
             throw ServiceError(.messageNotFound)

@@ -22,7 +22,7 @@ struct SignOut: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let fields = try await BodyFields(request, ["app", "environment", "user", "sessions"])
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")) else {
-            throw ServiceError(.invalidBody, "This must be an app environment.", field: "environment")
+            throw ServiceError(.invalidBody, "Expected an app environment.", field: "environment")
         }
         let userRequest = UserDataRequest(
             app: try fields.requiredString("app"), environment: environment, user: try fields.requiredString("user"))

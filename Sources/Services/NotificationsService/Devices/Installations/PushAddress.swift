@@ -64,7 +64,7 @@ struct PushAddress: Sendable, Equatable {
         guard let isSandbox = try fields.flag("sandbox") else {
             throw ServiceError(
                 .invalidBody,
-                "This must be true for an app signed for development, false for TestFlight and the App Store.",
+                "Expected true for an app signed for development, or false for TestFlight and the App Store.",
                 field: "sandbox")
         }
         let bundleID = try fields.string("bundleId")
@@ -81,7 +81,7 @@ struct PushAddress: Sendable, Equatable {
             token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
         else {
             throw ServiceError(
-                .invalidBody, "This must have 1 to \(Self.maximumTokenLength) printable ASCII characters.",
+                .invalidBody, "Expected 1 to \(Self.maximumTokenLength) printable ASCII characters.",
                 field: "token")
         }
         self.init(service: .fcm, token: token)

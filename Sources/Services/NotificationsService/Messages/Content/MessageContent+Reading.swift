@@ -160,7 +160,7 @@ extension LiveActivityContent {
                 attributes: fields["attributes"] ?? .object([]))
         case "update": event = .update
         case "end": event = .end(dismissal: try fields.time("dismissal"))
-        default: throw ServiceError(.invalidBody, "This must be start, update or end.", field: "liveActivity.event")
+        default: throw ServiceError(.invalidBody, "Expected start, update or end.", field: "liveActivity.event")
         }
         contentState = fields["contentState"]
         staleDate = try fields.time("stale")
