@@ -53,7 +53,7 @@ final class Exchange {
     /// Set if the answer may be repeated from `NotModifiedCache`.
     private var notModifiedKey: NotModifiedCache.Key?
     /// The credential against whose limit the request will count once its body is complete.
-    private var laterCredential: String?
+    private var credentialToCount: String?
     private var contentLength: Int64?
     /// Deadlines for the complete body and for its next part. Both are extended by the time during which the upstream
     /// accepted nothing.
@@ -427,15 +427,15 @@ final class Exchange {
         }
         // Clients share a credential, so one that sends slowly counts by its address alone. A server has its own.
         let countsLater = hasBody && !isOfServer
-        laterCredential = countsLater ? credential : nil
+        credentialToCount = countsLater ? credential : nil
         return try worker.inFlight.enter(address: address, credential: countsLater ? nil : credential)
     }
 
     /// Counts the request under its credential, now that the body is complete. False if the credential was at its limit
     /// and the request was refused.
     private func countCompleteBody() -> Bool {
-        guard let credential = laterCredential, var slot else { return true }
-        laterCredential = nil
+        guard let credential = credentialToCount, var slot else { return true }
+        credentialToCount = nil
         do throws(Refusal) {
             try worker.inFlight.add(credential: credential, to: &slot)
             self.slot = slot
