@@ -511,6 +511,7 @@ let package = Package(
                 "Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/oidc_pages.py",
                 "Support/idpyoidc_client.py",
                 "Support/ofrep_client.py", "Support/segment_clients.py", "Support/sentry_client.py",
+                "Support/trace_collector.py",
             ],
             swiftSettings: settings),
     ]
