@@ -1,12 +1,11 @@
 import Logging
+import MartletBackground
 import MartletPostgres
 import MartletTesting
 import ServiceLifecycle
 import ServiceTesting
 import Synchronization
 import Testing
-
-@testable import MartletJobs
 
 @Suite("Notified loop")
 struct NotifiedLoopTests {

@@ -22,6 +22,8 @@ final class Exchange {
     private(set) var origin: String?
     private(set) var isUpgrade = false
     let started: NIODeadline
+    /// Nil unless the request is traced.
+    let trace: ExchangeTrace?
     private(set) var status = 0
     private(set) var bytesIn: Int64 = 0
     private(set) var bytesOut: Int64 = 0
@@ -81,6 +83,7 @@ final class Exchange {
         method = head.method
         requestID = head.value(head.requestID, in: bytes).flatMap(RequestID.init(given:)) ?? worker.takeRequestID()
         started = .now()
+        trace = worker.settings.traces.flatMap { ExchangeTrace.start($0, head, bytes, front.client) }
         lastProgress = worker.now
         if let origin = head.value(head.origin, in: bytes), !worker.settings.allowedOrigins.isEmpty {
             let text = origin.text
@@ -96,6 +99,7 @@ final class Exchange {
         method = .get
         requestID = worker.takeRequestID()
         started = now
+        trace = nil
         lastProgress = worker.now
     }
 
@@ -128,7 +132,7 @@ final class Exchange {
             contentLength = head.contentLength
             if requestEnded { headDeadline = worker.now + admission.match.route.headTimeout }
             requestHead = worker.takeBuffer()
-            UpstreamHead(head, bytes, admission, front.client, requestID).write(to: &requestHead)
+            UpstreamHead(head, bytes, admission, front.client, requestID, trace?.span).write(to: &requestHead)
             connect()
         } catch {
             // A refused request has no `route`, so look it up for this flag alone.

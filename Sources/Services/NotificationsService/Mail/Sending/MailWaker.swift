@@ -1,4 +1,5 @@
 import Logging
+import MartletBackground
 import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
