@@ -8,6 +8,7 @@ import { Button, Show, Tabs } from "../system/basics";
 import { Form, TextField } from "../system/form";
 import { usePages } from "../system/load";
 import { ago, t, time } from "../text";
+import { nameOfAuthor } from "./authors";
 import { initials } from "./Crashes";
 
 interface Act {
@@ -33,14 +34,7 @@ export function Talk({ number, people }: { number: string; people: { id: string;
   );
   const [text, setText] = useState("");
   const nameOf = (by: string | undefined) =>
-    people.find((one) => "staff:" + one.id === by)?.name ??
-      (by?.startsWith("key:") ?
-        t("the app's server") :
-        by === "client" ?
-        t("a user") :
-        by === "service" ?
-        t("Martlet") :
-        by ?? "");
+    nameOfAuthor(by, people.find((one) => "staff:" + one.id === by)?.name);
   const send = async () => {
     await callIn(place, "POST /admin/apps/{app}/tickets/{ticket}/comments", {
       path: { ticket: number },
