@@ -346,7 +346,7 @@ class AdministrationTests(BrowserTests):
         self.window.place("settings?tab=services")
         section = lambda title: self.page.locator("section").filter(has=self.page.get_by_role("heading", name=title, exact=True))
         objects = section("Limits of objects")
-        objects.get_by_label("Most optional", exact=True).fill("500000")
+        objects.get_by_label("Maximum number optional", exact=True).fill("500000")
         objects.get_by_role("button", name="Save").click()
         self.until(lambda: self.server.of_app("GET", "/objects/usage").get("maximumObjects") == 500_000)
         reports = section("Crashes")

@@ -21,9 +21,17 @@ DIALOGS = [("storage", "New object"), ("storage/Bikes", "JSON · curl"), ("hooks
            ("sign-in?tab=providers", "New provider"), ("sign-in?tab=invitations", "New invitation"), ("sign-in?tab=clients", "New application"), ("sign-in?tab=mail", "sign-in, en: built in"),
            ("push?tab=rules", "New rule"), ("push?tab=rules", "order-sent"), ("configuration/1.1.0~Light?tab=screens", "New element"), ("definitions/kick-in", "New part"), ("languages/1.1.0", "Export"), ("crashes?tab=alerts", "New alert"), ("jobs", "Test environment…"), ("analytics", "Save")]
 
+# Controls that are too low for a finger. A checkbox is hit by its label.
+LOW_CONTROLS = """() => [...document.querySelectorAll("button, select, textarea, input, summary.button")]
+  .map(one => one.type === "checkbox" ? one.closest("label") ?? one : one)
+  .filter(one => one.checkVisibility() && !one.closest(".hidden"))
+  .map(one => ({ name: one.innerText || one.ariaLabel || one.className, height: one.getBoundingClientRect().height }))
+  .filter(one => one.height < 43.5).map(one => `${one.name}: ${one.height}`)"""
+
 
 class ViewTests(BrowserTests):
-    def test_every_page_opens_in_german_and_fits_a_phone(self):
+    def test_every_page_opens_in_german_and_fits_a_phone_and_a_finger(self):
+        low = []
         window = self.open_window(language="de-DE", size=(390, 844))
         window.open()
         window.page.get_by_label("Benutzername").fill("admin")
@@ -32,6 +40,8 @@ class ViewTests(BrowserTests):
         expect(window.page.locator("h1")).to_have_text("FindMyBike")
         for path in self.each_page(window):
             self.assertLessEqual(window.page.locator("body").evaluate("body => body.scrollWidth"), 390, path)
+            low += [f"{path} {one}" for one in window.page.evaluate(LOW_CONTROLS)]
+        self.assertEqual(low, [])
 
     def test_dialogs_and_the_sign_in_fulfil_wcag(self):
         violations = []
