@@ -114,6 +114,7 @@ export async function changePassword(password: string, newPassword: string): Pro
 
 export async function signOut(): Promise<void> {
   await fetch("/admin/auth/logout", { method: "POST", headers: header }).catch(() => undefined);
+  localStorage.removeItem(staysKey);
   forget("none");
 }
 

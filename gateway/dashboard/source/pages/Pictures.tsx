@@ -151,7 +151,7 @@ export function VersionPictures({ version, changed }: { version: Version; change
           store={add} />
       )}>
       {pictures.length === 0 ? <p className="faint">{t("No pictures yet.")}</p> : (
-        <ol className="pictures" aria-label={t("Pictures")}>
+        <ol className="pictures" aria-label={t("Pictures")} tabIndex={0}>
           {pictures.map((one, index) => {
             const id = one.id ?? "";
             const name = t("Picture {n}", { n: index + 1 });

@@ -16,8 +16,8 @@ struct CountMessages: Endpoint {
                 "The number of steps; by default 30 days or 12 months, at most 366 days or 36 months."),
         ],
         details: """
-            The last step is the current day or month. A message and its deliveries count when the message was created. \
-            Messages that were deleted because of their age (`push.messages.days`) no longer count.
+            The last step is the current day or month. A message and its deliveries count when the message was \
+            created. Messages that were deleted because of their age (`push.messages.days`) no longer count.
             """,
         answers: [
             .answer(

@@ -136,8 +136,8 @@ struct ListIssueHistory: Endpoint {
             .query("limit", .integer.range(1, 200).defaulting(to: 50)),
         ],
         details: """
-            `authorName` is the name of the staff member who made the change, `toName` of the one to whom the issue was \
-            assigned. Both are null for others, and while the auth service is unavailable.
+            `authorName` is the name of the staff member who made the change, `toName` of the one to whom the issue \
+            was assigned. Both are null for others, and while the auth service is unavailable.
             """,
         answers: [
             .answer(200, "A page of changes.", .json(.object))
