@@ -179,7 +179,9 @@ export function SplitDialog({ number: issue, close }: { number: string; close: (
                       title: t("Newest report"),
                       cell: (group) => (
                         <span title={group.message ?? undefined}>
-                          {group.message?.split("\n")[0] ?? <span className="faint">{t("Its reports have expired")}</span>}
+                          {group.message?.split("\n")[0] ?? (
+                            <span className="faint">{t("Its reports have expired")}</span>
+                          )}
                         </span>
                       )
                     },
