@@ -12,10 +12,10 @@ import { say } from "../system/toast";
 import { day, t } from "../text";
 import { appsChanged } from "./Apps";
 import { Keys } from "./Keys";
-import { Versions } from "./Versions";
 
 const AppIcon = lazy(async () => (await import("./Pictures")).AppIcon);
 const ServiceSettings = lazy(async () => (await import("./ServiceSettings")).ServiceSettings);
+const Versions = lazy(async () => (await import("./Versions")).Versions);
 
 type Tab = "keys" | "versions" | "app" | "services";
 
