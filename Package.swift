@@ -33,7 +33,8 @@ func service(_ name: String, dependencies: [Target.Dependency] = [], migrations:
     .target(
         name: name,
         dependencies: [
-            "MartletAPI", "MartletCore", "MartletHTTP", "MartletPostgres", hummingbird, logging, serviceLifecycle,
+            "MartletAPI", "MartletBackground", "MartletCore", "MartletHTTP", "MartletPostgres", hummingbird, logging,
+            serviceLifecycle,
         ]
             + dependencies,
         path: "Sources/Services/\(name)",
@@ -150,10 +151,14 @@ let package = Package(
         .target(
             name: "MartletCompression", dependencies: ["CBrotli", "CZlib", "CZstandard", nioCore],
             path: "Sources/Shared/MartletCompression", swiftSettings: settings),
+        // Work that repeats in the background: periodically, or at a signal.
+        .target(
+            name: "MartletBackground", dependencies: [logging, serviceLifecycle],
+            path: "Sources/Shared/MartletBackground", swiftSettings: settings),
         .target(
             name: "MartletHTTP",
             dependencies: [
-                "MartletAPI", "MartletCompression", "MartletCore", asyncHTTPClient, httpTypes, hummingbird,
+                "MartletAPI", "MartletBackground", "MartletCompression", "MartletCore", asyncHTTPClient, httpTypes, hummingbird,
                 hummingbirdCore, logging, nioCore,
                 nioHTTP1,
                 serviceLifecycle, unixSignals,
@@ -181,7 +186,8 @@ let package = Package(
 
         // Work after the answer that is slow or may fail: a jobs table and its workers.
         .target(
-            name: "MartletJobs", dependencies: ["MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
+            name: "MartletJobs",
+            dependencies: ["MartletBackground", "MartletCore", "MartletPostgres", logging, nioCore, serviceLifecycle],
             path: "Sources/Shared/MartletJobs", resources: [.embedInCode("Migrations")], swiftSettings: settings),
 
         // Evaluation of A/B tests: significance tests, intervals, sample sizes. Pure functions of numbers.
@@ -251,8 +257,7 @@ let package = Package(
         service(
             "ConfigService",
             dependencies: [
-                "MartletCompression", "MartletFlags", "MartletJobs", "MartletLocalization", "MartletLogic",
-                "MartletStatistics",
+                "MartletCompression", "MartletFlags", "MartletLocalization", "MartletLogic", "MartletStatistics",
                 .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
             ],
             migrations: true, resources: ["Configuration/Catalogue"]),
@@ -262,11 +267,10 @@ let package = Package(
         service(
             "AnalyticsEvents",
             dependencies: [
-                "AnalyticsShared", "MartletCompression", "MartletJobs", "MartletSentry",
+                "AnalyticsShared", "MartletCompression", "MartletSentry",
                 .product(name: "CoreMetrics", package: "swift-metrics"), crypto, httpTypes, nioCore,
             ]),
-        service(
-            "AnalyticsTickets", dependencies: ["AnalyticsShared", "MartletFiles", "MartletJobs", httpTypes, nioCore]),
+        service("AnalyticsTickets", dependencies: ["AnalyticsShared", "MartletFiles", httpTypes, nioCore]),
         service(
             "AnalyticsCrashes",
             dependencies: [
@@ -389,7 +393,8 @@ let package = Package(
         .testTarget(
             name: "MartletJobsTests",
             dependencies: [
-                "MartletJobs", "MartletPostgres", "MartletTesting", "ServiceTesting", logging, serviceLifecycle,
+                "MartletBackground", "MartletJobs", "MartletPostgres", "MartletTesting", "ServiceTesting", logging,
+                serviceLifecycle,
             ], swiftSettings: settings),
         .testTarget(
             name: "MartletMailTests", dependencies: ["MartletCore", "MartletMail", crypto, serviceLifecycle],
@@ -506,6 +511,7 @@ let package = Package(
                 "Support/tus_upload.py", "Support/hook_server.py", "Support/oidc_client.py", "Support/oidc_pages.py",
                 "Support/idpyoidc_client.py",
                 "Support/ofrep_client.py", "Support/segment_clients.py", "Support/sentry_client.py",
+                "Support/trace_collector.py",
             ],
             swiftSettings: settings),
     ]

@@ -14,6 +14,7 @@ import Yams
     /// Settings in the file of secrets of each process, which `deploy/containers` writes.
     private static let secrets: Set<String> = [
         "MARTLET_INTERNAL_SECRET", "MARTLET_DATABASE_URL", "MARTLET_MAIL_PASSWORD", "MARTLET_FILES_S3_SECRET",
+        "MARTLET_TRACES_HEADERS",
     ]
 
     private static func text(_ path: String) throws -> String {

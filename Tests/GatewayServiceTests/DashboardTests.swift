@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `A file comes in the encoding that the client accepts, to be kept for ever`() async throws {
+    @Test func `A file is sent in an encoding that the client accepts, and may be cached for ever`() async throws {
         try await withDashboard { test in
             for (accepted, expected, encoding) in [
                 ("gzip, br", "script-br", "br"), ("gzip", "script-gz", "gzip"),
@@ -99,7 +99,7 @@ import Testing
         ("/dashboard/assets/..%2f..%2fsecret.txt", 400), ("/dashboard/secret.txt", 200), ("/dashboards", 404),
         ("/dashboard", 308),
     ])
-    func `Only names known at the start are served`(_ path: String, _ status: Int) async throws {
+    func `Only files found at startup are served`(_ path: String, _ status: Int) async throws {
         try await withDashboard { test in
             let answer = try await get(test, path)
             #expect(answer.status == status && !answer.text.contains("\r\n\r\nsecret"), "\(answer.text)")

@@ -71,7 +71,7 @@ import Testing
     }
 
     @Test(arguments: [("endless", true), ("torn", false)])
-    func `A stream of events ends with the gateway and says when to reconnect, but not within an event`(
+    func `An event stream ends with the gateway and announces when to reconnect, but not within an event`(
         _ act: String, _ hasHint: Bool
     ) async throws {
         try await withGateway(configure: Self.drainsForLong) { test in
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `A WebSocket is closed, and a long poll is told to retry`() async throws {
+    @Test func `A WebSocket is closed, and a long poll is refused and may be retried`() async throws {
         let server = try await UpgradeServer.start()
         try await withGateway(configure: {
             $0.upstreams["sockets"] = [server.address]

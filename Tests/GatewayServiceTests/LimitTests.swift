@@ -34,7 +34,7 @@ import Testing
         }
     }
 
-    @Test func `A key that exceeds its rate is told when to retry`() async throws {
+    @Test func `A key that exceeds its rate is refused with the time to wait`() async throws {
         try await withGateway(configure: { $0.requestsPerKey = .init(requestsPerSecond: 0.01, burst: 3) }) { test in
             var statuses: [Int] = []
             for _ in 0..<5 { statuses.append(try await test.ask("Notes").status) }
@@ -81,7 +81,7 @@ import Testing
         }
     }
 
-    @Test func `Limits by default do not count requests from the own machine`() async throws {
+    @Test func `By default, requests from the gateway's own machine do not count towards limits`() async throws {
         let limit = GatewayConfiguration.RateLimit(requestsPerSecond: 0.01, burst: 2, exemptsLoopback: true)
         try await withGateway(configure: { ($0.requestsPerAddress, $0.trustedProxies) = (limit, ["127.0.0.1/32"]) }) {
             test in
@@ -181,7 +181,7 @@ import Testing
         }
     }
 
-    @Test func `A client that does not read its responses is not read from, and gets all of them later`() async throws {
+    @Test func `No requests are read from a client that reads no responses; it gets them all later`() async throws {
         try await withGateway { test in
             // 26 MB of responses: more than the kernel buffers for a client that does not read.
             let count = 400

@@ -64,11 +64,7 @@ import Testing
 
     /// A service may read two lines as one list, so its response must not be repeated to clients that send only the
     /// first one.
-    @Test
-    func
-        `requests with several If-None-Match lines are passed on, and their answers are not repeated to requests with one`()
-        async throws
-    {
+    @Test func `a response to several If-None-Match lines is not repeated to requests with one line`() async throws {
         try await withGenerations { (test: TestGateway) async throws in
             for _ in 0..<3 {
                 #expect(try await forwards(test, "unchanged", ["If-None-Match: \"old\"", "If-None-Match: \"v7\""]))

@@ -116,7 +116,7 @@ import Testing
         }
     }
 
-    @Test func `An unreachable upstream is 503 with Retry-After, and the breaker lets it recover`() async throws {
+    @Test func `An unreachable upstream causes 503 with Retry-After, and the breaker lets it recover`() async throws {
         try await withGateway(configure: { $0.healthPath = nil }) { test in
             let port = test.upstream.port
             await test.upstream.stop()
@@ -189,7 +189,7 @@ import Testing
         try? FileManager.default.removeItem(atPath: path)
     }
 
-    @Test func `An upstream that does not respond in time is 504, and one that breaks off closes the connection`()
+    @Test func `An upstream that does not respond in time causes 504, and one that breaks off closes the connection`()
         async throws
     {
         try await withGateway(routes: Self.impatient) { test in

@@ -168,7 +168,7 @@ import Testing
                 }
                 await eventually(within: .seconds(120)) { test.upstream.arrivals.count > 50 }
                 test.auth.publish { ring in ring.apps[0].credentials.removeAll { $0.id == "s-1" } }
-                // The gateway has the news once it refuses the first; from then on the two seconds count.
+                // The gateway has the new key ring as soon as it refuses a request; from then on the two seconds count.
                 await eventually { drill.state.withLock { $0.refused } > 0 }
                 try await Task.sleep(for: .seconds(2))
                 let before = drill.state.withLock { state in

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Staff: which credentials open their routes, and what services are told.
+/// Staff: which credentials open their routes, and which principal services get.
 @Suite struct StaffTests {
     private static let key = P256.Signing.PrivateKey()
     private static let ada = StaffGrant(
@@ -75,7 +75,7 @@ import Testing
             #expect(
                 !head.headers.contains(name: "authorization")
                     && head.headers.first(name: HeaderName.address) == "0:ffff7f000001")
-            // The token tells whether the member must change the password.
+            // The token states whether the member must change the password.
             #expect(try await status(test, Self.request(try Self.token(mustReset: true))) == 200)
             #expect(principal(test)?.staff?.mustReset == true)
             #expect(try await status(test, Self.request(try Self.token())) == 200)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Access tokens of end users: what the gateway does with them, and what services are told.
+/// Access tokens of end users: what the gateway does with them, and which principal services get.
 @Suite struct TokenTests {
     private static let key = P256.Signing.PrivateKey()
 

@@ -32,6 +32,7 @@ extension IntegrationTests {
             let published = try await master.post("remote", body)
             #expect(published.status == 201, "\(published)")
 
+            try await eventually("it is live") { try await client.get("remote/1.0/Dark").status == 200 }
             let read = try await client.get("remote/1.0/Dark")
             #expect(
                 read.status == 200 && read["mainSettings.size"] == "1.0" && read.string("config.version") == "1.0.1",

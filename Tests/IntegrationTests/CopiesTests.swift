@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    @Suite(.localServer)
+    @Suite(.localServer, .oneCopy("starts the second copies itself and counts the requests of each"))
     struct CopiesTests {
         static let readers = 16
 

@@ -80,6 +80,8 @@ extension IntegrationTests {
                         "SELECT count(*) || '|' || count(*) FILTER (WHERE crashed) FROM analytics.crash_session_users")
                         == ["2|1"])
 
+                // Copies exchange their counts each second, so none limits 60 messages at once by the next one's count.
+                guard Copies.count == 1 else { return }
                 let taken = try #require(try await sentryClient("flood", server)["taken"] as? Int)
                 try await eventually("every accepted event is stored") {
                     try await texts(

@@ -86,11 +86,16 @@ extension IntegrationTests {
             try await gauge("martlet_storage_live_subscribers", server)
         }
 
+        /// The sum over all copies.
         private static func gauge(_ name: String, _ server: LocalServer) async throws -> Int {
-            let address = try #require(server.connection.internalServices["storage"])
-            let lines = try await Client.send("GET", address + "/metrics").text.split(separator: "\n")
-            let line = lines.first { $0.hasPrefix(name + " ") }
-            return line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }.map { Int($0) } ?? 0
+            var sum = 0
+            for copy in Copies.of("storage") {
+                let address = try #require(server.connection.internalServices[copy])
+                let lines = try await Client.send("GET", address + "/metrics").text.split(separator: "\n")
+                let line = lines.first { $0.hasPrefix(name + " ") }
+                sum += line.flatMap { $0.split(separator: " ").last }.flatMap { Double($0) }.map { Int($0) } ?? 0
+            }
+            return sum
         }
 
         /// Number and object of every change that a subscriber should see.

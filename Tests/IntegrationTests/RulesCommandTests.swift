@@ -45,7 +45,9 @@ extension IntegrationTests {
             #expect(try await server.client(app).get("storage/Notes").status == 200)
             let pushed = try await martlet("push", file.path, "--yes")
             #expect(pushed.status == 0, "\(pushed)")
-            #expect(try await server.client(app).get("storage/Notes").isProblem(.forbidden))
+            try await eventually("the rule is in effect") {
+                try await server.client(app).get("storage/Notes").isProblem(.forbidden)
+            }
             #expect(try await martlet("plan", file.path).output == "Nothing changes.\n", "the file has the new base")
 
             #expect(try await master.send("PUT", "collections/Notes/rules", #"{"rules":{"find":[]}}"#).status == 200)

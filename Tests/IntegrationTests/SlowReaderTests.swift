@@ -6,7 +6,7 @@ import Testing
 
 extension IntegrationTests {
     /// Clients that request long lists and do not read them.
-    @Suite(.localServer)
+    @Suite(.localServer, .oneCopy("measures the memory of one storage and one gateway"))
     struct SlowReaderTests {
         let server: LocalServer
         let client: Client

@@ -53,7 +53,7 @@ extension IntegrationTests {
                 try await master.adding(HeaderName.environment, "test").send("PUT", "environment", #"{"open":true}"#)
                     .isProblem(.forbidden))
             #expect(try await master.send("PUT", "environment", #"{"open":true}"#).status == 200)
-            #expect(try await test.get("storage/Moved/o77")["n"] == "77")
+            try await eventually("the environment is open") { try await test.get("storage/Moved/o77")["n"] == "77" }
             #expect(try await master.send("DELETE", "environment").status == 204)
             #expect(try await test.get("storage/Moved/o77").isProblem(.objectNotFound))
             #expect(try await client.get("storage/Moved/o77")["n"] == "77")

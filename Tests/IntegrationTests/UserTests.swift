@@ -34,6 +34,7 @@ extension IntegrationTests {
                 #"{"rules":{"create":["authenticated"],"get":["field:by"],"find":["field:by"],"update":["field:by"]}}"#
             let set = try await master.send("PUT", "collections/Diary/rules", rules)
             #expect(set.status == 200, "\(set)")
+            try await eventually("the rules are in effect") { try await client.get("storage/Diary/d1").status == 403 }
             let id = try #require(anna.string("user.id"))
             let made = try await asAnna.post("storage/Diary", #"{"_id":"d1","by":"\#(id)","text":"mine"}"#)
             #expect(made.status == 201, "\(made)")

@@ -25,14 +25,14 @@ import Testing
         Case("RIFF\0\0\0\0WEBPVP8 ", nil, "image/webp"),
         Case("\0\0\0\u{18}ftypheic", nil, "image/heic"), Case("\0\0\0\u{18}ftypisom", nil, "video/mp4"),
         Case("%PDF-1.7", "image/png", "application/pdf"), Case([0x50, 0x4b, 3, 4], "image/png", "application/zip"),
-        // Markup is markup, whatever it is called.
+        // Markup is detected, whatever type the client declares.
         Case("<!DOCTYPE html><p>", "image/png", "text/html"), Case("  \r\n\t<HTML>", "text/plain", "text/html"),
         Case("\u{feff}<html>", nil, "text/html"), Case("<!-- x --><script>", "text/plain", "text/html"),
         Case([0xff, 0xfe] + "<html>".utf8.flatMap { [$0, 0] }, "text/plain", "text/html"),
         Case("<svg xmlns='http://www.w3.org/2000/svg'>", "image/png", "image/svg+xml"),
         Case("<?xml version='1.0'?><!-- --><svg onload='x()'>", "text/plain", "image/svg+xml"),
         Case("<?xml version='1.0'?><note/>", "text/plain", "application/xml"),
-        // The client's declaration counts where it does no harm.
+        // The declared type counts if no browser runs it.
         Case("a,b\n1,2\n", "text/csv; charset=utf-8", "text/csv"), Case("{}", "application/json", "application/json"),
         Case("hello", nil, "text/plain"), Case("hello", "text/html", "text/plain"),
         Case("hello", "image/svg+xml", "text/plain"),
@@ -58,7 +58,7 @@ import Testing
     }
 
     @Test(arguments: ["image/jpeg", "image/png", "video/mp4", "audio/mpeg", "text/plain", "application/json"])
-    func `types that it cannot run are shown inline`(_ type: String) {
+    func `types that a browser cannot run are shown inline`(_ type: String) {
         #expect(ContentType.isInline(type))
     }
 }

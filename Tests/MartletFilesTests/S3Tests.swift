@@ -12,7 +12,7 @@ import Testing
 
     private static let id = "0123456789abcdef0123456789abcdef"
 
-    @Test func `a page says whether more follow, whatever it contains`() throws {
+    @Test func `the flag of a page, not its length, decides whether more pages follow`() throws {
         let more = "<IsTruncated>true</IsTruncated><NextContinuationToken>a&amp;b</NextContinuationToken>"
         for keys in [[], ["app_a/01/\(Self.id)"], ["app_a/strange", "app_a/01/\(Self.id)", "app_a/zz/"]] {
             let page = try S3Files.page(Self.answer(keys, more), of: "app_a")

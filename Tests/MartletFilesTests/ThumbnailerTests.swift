@@ -124,7 +124,7 @@ struct ThumbnailerTests {
     ]
 
     @Test(arguments: faults)
-    func `only a definite fault of the picture is remembered for good`(_ fault: Fault) async throws {
+    func `only a certain fault of the picture is permanent`(_ fault: Fault) async throws {
         try await withFolder { folder in
             for (name, script) in [("vipsheader", fault.header), ("vipsthumbnail", fault.thumbnail)] {
                 let made = FileManager.default.createFile(

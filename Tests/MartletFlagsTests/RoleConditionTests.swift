@@ -12,7 +12,7 @@ struct RoleConditionTests {
     }
 
     @Test(
-        "Which documents need roles is known in advance",
+        "A compiled condition states whether it tests roles",
         arguments: [
             (#"{"user.roles":{"$in":["editors"]}}"#, true), (#"{"user.roles.0":"editors"}"#, true), (#""staff""#, true),
             (#"["staff"]"#, true),
@@ -24,8 +24,8 @@ struct RoleConditionTests {
             ("{}", false),
             (#"{"my.user.roles":1}"#, false), (#"{"user.rolesX":1}"#, false),
         ])
-    func asks(_ text: String, _ asks: Bool) throws {
-        #expect(try Self.condition(text).condition.asksForRoles == asks)
+    func testsRoles(_ text: String, _ expected: Bool) throws {
+        #expect(try Self.condition(text).condition.testsRoles == expected)
     }
 
     @Test(
@@ -66,13 +66,13 @@ struct RoleConditionTests {
         arguments: [
             ("", "", true), (#","enabled":false"#, "", false), ("", #","enabled":false"#, false),
         ])
-    func document(_ flag: String, _ rule: String, _ asks: Bool) throws {
+    func document(_ flag: String, _ rule: String, _ expected: Bool) throws {
         let text =
             #"{"flags":{"f":{"type":"boolean","default":false\#(flag),"rules":[{"when":{"user.roles":{"$in":["a"]}},"value":true\#(rule)}]},"g":{"type":"number","default":1}}}"#
-        #expect(try FlagDocumentTests.compile(text).flags.asksForRoles == asks)
+        #expect(try FlagDocumentTests.compile(text).flags.testsRoles == expected)
         let split =
             #"{"flags":{"f":{"type":"number","default":1,"rules":[{"when":{"user.roles":{"$in":["a"]}},"split":[{"value":1,"percent":50},{"value":2,"percent":50}]}]}}}"#
-        #expect(try FlagDocumentTests.compile(split).flags.asksForRoles)
-        #expect(try FlagDocumentTests.compile(FlagDocumentTests.document).flags.asksForRoles == false)
+        #expect(try FlagDocumentTests.compile(split).flags.testsRoles)
+        #expect(try FlagDocumentTests.compile(FlagDocumentTests.document).flags.testsRoles == false)
     }
 }

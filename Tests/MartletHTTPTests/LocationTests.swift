@@ -45,7 +45,7 @@ import Testing
     }
 
     @Test(arguments: [("/named/absolute/x", "../../things/7"), ("/named/relative", "elsewhere/7")])
-    func `Location is where the new thing can be found`(_ path: String, _ location: String) async throws {
+    func `Location leads to the new resource`(_ path: String, _ location: String) async throws {
         let client = try await ServiceClient(Making()).acting(as: .service("gateway"))
         #expect(try await client.send("POST", path, "{}").header("location") == location)
     }

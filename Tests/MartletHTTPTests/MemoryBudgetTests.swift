@@ -64,7 +64,7 @@ import Testing
         #expect(budget.heldInBytes == 0 && budget.waiting == 0)
     }
 
-    @Test func `A request that waits too long, or behind too many, is told to retry`() async throws {
+    @Test func `A request that waits too long, or behind too many others, is refused for now`() async throws {
         let budget = MemoryBudget("tests", sizeInBytes: 10, maximumWait: .milliseconds(20))
         let reservation = try await budget.reserve(10)
         let problem = await #expect(throws: ServiceError.self) { try await budget.reserve(1) }
@@ -122,7 +122,7 @@ import Testing
         return ServiceClient(client, principal: .service("tests"))
     }
 
-    @Test func `Large responses beyond the budget are 503, small ones and those to writes continue`() async throws {
+    @Test func `Beyond the budget large responses are refused, small ones and those to writes sent`() async throws {
         let budgets = MemoryBudgets(answersInBytes: 2 << 20, maximumWait: .milliseconds(20))
         let client = try await client(budgets)
         let taken = try await client.get("/large")
@@ -161,7 +161,7 @@ import Testing
         #expect(held.withLock { $0.allSatisfy { $0 == 300_000 } })
     }
 
-    @Test func `A body counts while its request is processed, and is 503 without room`() async throws {
+    @Test func `A body counts while its request is processed, and is refused without room`() async throws {
         let budgets = MemoryBudgets(bodiesInBytes: 2 << 20, maximumWait: .milliseconds(20))
         let client = try await client(budgets)
         let large = String(repeating: "x", count: 1 << 20)

@@ -12,7 +12,7 @@ import Testing
         return principal
     }
 
-    @Test func `Storage is asked once per user, and not without a user`() async throws {
+    @Test func `Roles are requested once per user, and not without a user`() async throws {
         let asked = Mutex<[UserDataRequest]>([])
         let names = RoleNames { user in
             asked.withLock { $0.append(user) }

@@ -52,7 +52,7 @@ import Testing
         let outcome = try await send(to: receiver.url)
         #expect(outcome.status == status && String(buffer: outcome.body) == body)
         #expect(
-            outcome.failure == failure.map { "It answered with the status \($0)." }
+            outcome.failure == failure.map { "The server answered with the status \($0)." }
                 && outcome.isAccepted == (failure == nil))
         #expect(outcome.retryAfter == pause.map { .seconds($0) } && outcome.isGone == (status == 410))
         #expect(receiver.received.count == 1)

@@ -1,12 +1,11 @@
 import Logging
+import MartletBackground
 import MartletPostgres
 import MartletTesting
 import ServiceLifecycle
 import ServiceTesting
 import Synchronization
 import Testing
-
-@testable import MartletJobs
 
 @Suite("Notified loop")
 struct NotifiedLoopTests {
@@ -245,7 +244,7 @@ private final class TestLoop: Sendable {
         var steps = 0
         var running = 0
         var mostAtOnce = 0
-        /// How often the loop asked for a signal: once more than it has passed on.
+        /// How often the loop has requested a signal: once more than it has received one.
         var asked = 0
         var fails = false
         var gate: AsyncStream<Void>?
@@ -328,7 +327,7 @@ private final class TestLoop: Sendable {
     }
 }
 
-/// Signals that count how often the next one is asked for.
+/// Signals that count how often the next one is requested.
 private struct CountedSignals: AsyncSequence, Sendable {
     let base: AsyncStream<Void>
     let didAsk: @Sendable () -> Void

@@ -43,7 +43,7 @@ struct TextPatternTests {
         #expect(throws: TextPatternError.self) { try TextPattern(pattern) }
     }
 
-    @Test("Patterns that never end elsewhere are answered")
+    @Test("Patterns on which backtracking never ends are matched")
     func bounded() throws {
         let long = String(repeating: "a", count: 1_000)
         #expect(try !TextPattern("^(a+)+$").isFound(in: long + "!"))

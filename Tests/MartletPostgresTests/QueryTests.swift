@@ -205,7 +205,7 @@ import Testing
         }
     }
 
-    @Test func `A statement marked for planning with its values is planned so, also after other and failed statements`()
+    @Test func `A statement with isPlannedForValues is planned for its values, also behind others and after failures`()
         async throws
     {
         try await withClient { client async throws in

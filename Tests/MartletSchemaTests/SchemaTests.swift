@@ -112,7 +112,7 @@ struct SchemaTests {
     }
 
     @Test(
-        "What would not be checked is refused",
+        "A keyword that would not be checked is refused",
         arguments: [
             (#"{"minimun":1}"#, "/minimun", "minimum"), (#"{"format":"email"}"#, "/format", "not supported"),
             (#"{"properties":{"a":{"type":"strng"}}}"#, "/properties/a/type", "string"),
@@ -167,7 +167,7 @@ struct SchemaTests {
         #expect(time < .seconds(120))
     }
 
-    @Test("Misfits of alternatives are not written out, however long the names above them")
+    @Test("Misfits inside alternatives are not described, however long the names above them")
     func probing() throws {
         let schema = try JSONSchema(
             parsing: #"""
@@ -272,7 +272,7 @@ struct SchemaTests {
         #expect(error.message.contains("defaults"))
     }
 
-    @Test("Misfits are limited, and alternatives leave none behind")
+    @Test("The number of misfits is limited, and alternatives that do not fit add none")
     func limit() throws {
         let schema = try JSONSchema(
             parsing: #"{"items":{"type":"string"},"anyOf":[{"items":{"type":"null"}},{"type":"array"}]}"#.utf8)

@@ -99,7 +99,7 @@ import Testing
         #expect(try LooseJSON.value(Array(text.utf8)).text == expected)
     }
 
-    @Test func `Broken UTF-8 costs a character, not the report`() throws {
+    @Test func `Invalid UTF-8 is replaced, and the rest of the report is read`() throws {
         #expect(
             try LooseJSON.value(Array("{\"a\":\"".utf8) + [0xff, 0xfe] + Array("\"}".utf8))["a"]?.looseText?.contains(
                 "\u{fffd}") == true)

@@ -61,7 +61,7 @@ import Testing
         (#"{"fingerprint":"f"}"#, "fingerprint is not a list"),
         (#"{"logentry":[1]}"#, "logentry is neither text nor an object"),
     ])
-    func `Errors are named and the rest is read`(_ text: String, _ problem: String) throws {
+    func `Malformed members are reported, and the others are read`(_ text: String, _ problem: String) throws {
         let event = try event(text.dropLast() + #","release":"1.0"}"#)
         #expect(event.problems == [problem])
         #expect(event.release == "1.0")
@@ -196,7 +196,7 @@ import Testing
         #expect(bad.person == "1" && bad.stage == "debug")
     }
 
-    @Test func `The thesis's exceptions become events`() throws {
+    @Test func `Exceptions in the original TBAnalytics format become events`() throws {
         let uncaught = try #require(
             Event(
                 TBAnalyticsException(

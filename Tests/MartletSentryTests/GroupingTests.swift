@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test(arguments: ["<redacted>", "_mh_execute_header", "__mh_execute_header", "0x1234"])
-    func `Without names different places are different issues, and the grouping says that builds are, too`(
+    func `Without names, different offsets are different issues, and the grouping is marked as by place`(
         _ name: String
     ) throws {
         func crash(_ offset: UInt64, in build: UInt64) throws -> Grouping {

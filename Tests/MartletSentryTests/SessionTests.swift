@@ -33,7 +33,7 @@ import Testing
     }
 
     @Test(arguments: ["2030-01-01T00:00:00Z", "1999-01-01T00:00:00Z", "never"])
-    func `A session with an impossible start began now`(_ started: String) throws {
+    func `A session with an impossible start begins at the time of receipt`(_ started: String) throws {
         let update = SessionUpdate(
             try .parse(
                 #"{"sid":"c3f1c2a0-0000-4000-8000-000000000001","started":"\#(started)","attrs":{"release":"1"}}"#),

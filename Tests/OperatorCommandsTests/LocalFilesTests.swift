@@ -148,6 +148,37 @@ import Testing
         }
     }
 
+    @Test func `several copies have addresses of their own, share folders, and are all known to both gateways`() throws {
+        try withFolder { folder in
+            let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
+            let plan = try ServerPlan(
+                copies: 3, publicHost: "127.0.0.1", publicPort: 9_999,
+                ports: Array(20_000..<20_000 + ServerPlan.numberOfPorts(copies: 3)), state: folder,
+                routes: URL(fileURLWithPath: "/r.json"), secrets: secrets,
+                inherited: ["MARTLET_STORAGE_HTTP_PORT": "9996", "MARTLET_STORAGE_HTTP_SOCKET": "/run/storage.sock"]
+            ) { "url-of-\($0)" }
+            #expect(Set(plan.entries.map(\.name)).count == 17)
+            #expect(Set(plan.entries.flatMap { [$0.port, $0.internalPort] }).count == 2 * 17)
+            let storages = plan.entries.filter { $0.program == "storage" }
+            #expect(storages.map(\.name) == ["storage", "storage-2", "storage-3"])
+            #expect(storages[0].port == 9_996 && storages[1].port >= 20_000)
+            #expect(Set(storages.map { $0.environment["MARTLET_FILES_DIRECTORY"] }).count == 1)
+            #expect(storages.allSatisfy { $0.environment["MARTLET_DATABASE_URL"] == "url-of-storage" })
+            let sockets = ["/run/storage.sock"] + (2...3).map { folder.appending(path: "run/storage-\($0).sock").path }
+            #expect(storages.compactMap(\.socket) == sockets)
+            let config = try #require(plan.entries.first { $0.name == "config-2" })
+            #expect(config.environment["MARTLET_SERVICES_STORAGE"] == storages[1].address)
+            let gateways = plan.entries.filter { $0.program == "gateway" }
+            #expect(gateways.map(\.name) == ["gateway-2", "gateway"] && gateways.map(\.port).last == 9_999)
+            for gateway in gateways {
+                #expect(
+                    gateway.environment["MARTLET_UPSTREAM_STORAGE"]
+                        == sockets.map { "unix:" + $0 }.joined(separator: ","))
+            }
+            #expect(Set(gateways.map { $0.environment["MARTLET_STATE_DIRECTORY"] }).count == 2)
+        }
+    }
+
     @Test func `a state folder whose path is too long for sockets uses ports`() throws {
         try withFolder { folder in
             let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))

@@ -27,7 +27,7 @@ import Testing
         // Kept by the services for themselves
         "auth.attempts", "auth.id_token_keys", "auth.job_files", "auth.job_portions", "auth.jobs", "auth.key_ring",
         "auth.mail_counts", "auth.signing_keys", "auth.status_lease", "auth.status_samples", "auth.user_changes",
-        "storage.hook_spaces", "storage.job_files", "storage.job_portions",
+        "storage.hook_spaces", "storage.job_files", "storage.job_portions", "storage.slow_queries",
         "storage.spaces", "_changes_floor", "_hook_deliveries", "_hook_failures", "_idempotency", "_orphans",
         "_role_guesses",
         "config.erased_units", "config.exposures", "config.observations", "config.spaces",

@@ -69,7 +69,10 @@ import Testing
         #expect(Self.text(others.first?.index) == uses.map { _ in "ordered start" })
     }
 
-    @Test func `a slow list of a user is reported with the rule, and the master's without`() async throws {
+    @Test
+    func `a slow list of a user is reported with the rule, and the master's without, from every copy of the service`()
+        async throws
+    {
         let app = try await StorageApp()
         #expect(try await app.client.post("/storage/Note", #"{"stars":5}"#).status == 201)
         try await app.set(#"{"rules":{"find":[{"where":{"stars":{"$gte":3}}}]}}"#, on: "Note")
@@ -91,6 +94,20 @@ import Testing
         let found = Set([0, 1].map { "\(advice["data.\($0).rule"] ?? "") \(advice["data.\($0).index"] ?? "")" })
         let expected: Set<String> = [" ", #"["stars ordered"] {"fields":["stars"],"kind":"ordered"}"#]
         #expect(found == expected, "\(advice)")
+
+        // Another copy of the service sees a query twice, before and after it tells the others of it.
+        let other = SlowQueries(postgres: app.postgres, advice: AdviceStore(), logger: .silent)
+        let scope = QueryScope(space: try app.space(), collection: try CollectionName("Note"), rights: .master)
+        for seconds in [1_000, 2_000] {
+            try Self.record(other.advice, order: "-stars", in: scope, took: .seconds(seconds))
+            try await other.share()
+        }
+        try await other.work()
+        let all = try await app.master.get("/collections/Note/advice")
+        #expect(
+            all["count"] == "3" && all["data.0.order"] == #"["-stars"]"# && all["data.0.count"] == "2"
+                && all["data.0.meanMilliseconds"] == "1500000" && all["data.0.slowestMilliseconds"] == "2000000",
+            "\(all)")
     }
 
     /// A user's scope of the collection `Note`, whose rule for `find` has this entry.
@@ -103,10 +120,12 @@ import Testing
                 identity: .user("u1", roles: []), in: space, collections: ["Note": rules, "Events": .none]))
     }
 
-    private static func record(_ advice: AdviceStore, order: String?, in scope: QueryScope) throws {
+    private static func record(
+        _ advice: AdviceStore, order: String?, in scope: QueryScope, took duration: Duration = .seconds(1)
+    ) throws {
         var query = try ListQuery(Parameters(), in: scope)
         query.order = try order.map { try ListOrder.keys($0[...], scope.access) }
-        advice.record(query, in: scope, took: .seconds(1))
+        advice.record(query, in: scope, took: duration)
     }
 
     private static func text(_ index: AdviceStore.Suggestion?) -> String? {

@@ -6,8 +6,9 @@ ruled=${BENCH_RULED:-200}
 ((ruled <= subscribers)) || ruled=$subscribers
 
 settings() {
-    # All streams come from one address, which by default may have 128 on each event loop. Each is a socket here and two in the gateway.
+    # All streams come from one address, which by default may have 128 on each event loop and 1,024 connections. Each is a socket here and two in the gateway.
     export MARTLET_GATEWAY_LIMIT_ADDRESS_STREAMS=$subscribers MARTLET_GATEWAY_LIMIT_KEY_STREAMS=$subscribers
+    export MARTLET_GATEWAY_LIMIT_ADDRESS_CONNECTIONS=$((subscribers + 100))
     ulimit -n $((subscribers * 3 + 1000))
 }
 

@@ -16,17 +16,17 @@ public struct ErrorCode: Sendable, Hashable {
 
     // Requests in general
     public static let malformedRequest = ErrorCode("malformed-request", 400, "The request is not valid HTTP")
-    public static let invalidPath = ErrorCode("invalid-path", 400, "The path is not acceptable")
+    public static let invalidPath = ErrorCode("invalid-path", 400, "The path is not valid")
     public static let invalidParameter = ErrorCode("invalid-parameter", 400, "A parameter or header is not valid")
     public static let invalidJSON = ErrorCode("invalid-json", 400, "The body is not valid JSON")
     public static let invalidBody = ErrorCode("invalid-body", 400, "The body does not have the expected shape")
-    public static let invalidName = ErrorCode("invalid-name", 400, "A name is not acceptable")
-    public static let invalidID = ErrorCode("invalid-id", 400, "An id is not acceptable")
+    public static let invalidName = ErrorCode("invalid-name", 400, "A name is not valid")
+    public static let invalidID = ErrorCode("invalid-id", 400, "An id is not valid")
     public static let invalidFilter = ErrorCode("invalid-filter", 400, "The filter is not valid")
-    public static let unknownOperator = ErrorCode("unknown-operator", 400, "The operator is not known")
-    public static let limitExceeded = ErrorCode("limit-exceeded", 400, "The request is beyond a documented limit")
+    public static let unknownOperator = ErrorCode("unknown-operator", 400, "The operator is unknown")
+    public static let limitExceeded = ErrorCode("limit-exceeded", 400, "The request exceeds a documented limit")
     public static let unauthorized = ErrorCode("unauthorized", 401, "The key or secret is missing or wrong")
-    public static let forbidden = ErrorCode("forbidden", 403, "The credential does not open this")
+    public static let forbidden = ErrorCode("forbidden", 403, "The credential does not allow this request")
     public static let notFound = ErrorCode("not-found", 404, "There is nothing at this address")
     public static let objectNotFound = ErrorCode("object-not-found", 404, "The object does not exist")
     public static let collectionNotFound = ErrorCode("collection-not-found", 404, "The collection does not exist")
@@ -37,7 +37,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let requestTimeout = ErrorCode("request-timeout", 408, "The request did not arrive in time")
     public static let conflict = ErrorCode("conflict", 409, "The request conflicts with what is stored")
     public static let preconditionFailed = ErrorCode(
-        "precondition-failed", 412, "The object is not as the request demands")
+        "precondition-failed", 412, "The precondition of the request is not met")
     public static let payloadTooLarge = ErrorCode("payload-too-large", 413, "The body is too large")
     public static let fileQuotaExceeded = ErrorCode("file-quota-exceeded", 413, "The app has no room for further files")
     public static let objectQuotaExceeded = ErrorCode(
@@ -46,19 +46,19 @@ public struct ErrorCode: Sendable, Hashable {
     public static let unsupportedMediaType = ErrorCode("unsupported-media-type", 415, "The media type is not accepted")
     public static let expectationFailed = ErrorCode("expectation-failed", 417, "The expectation is not supported")
     public static let idempotencyKeyReused = ErrorCode(
-        "idempotency-key-reused", 422, "The idempotency key came with another request")
+        "idempotency-key-reused", 422, "The idempotency key was used with a different request")
     public static let preconditionRequired = ErrorCode(
-        "precondition-required", 428, "The request has to say which state it changes")
+        "precondition-required", 428, "The request must have a precondition")
     public static let tooManyRequests = ErrorCode("too-many-requests", 429, "Too many requests")
     public static let headersTooLarge = ErrorCode("headers-too-large", 431, "The headers are too large")
 
     // Users
     public static let invalidToken = ErrorCode("invalid-token", 401, "The token is missing, wrong or has expired")
-    public static let signInFailed = ErrorCode("sign-in-failed", 401, "What was sent does not show who is signing in")
+    public static let signInFailed = ErrorCode("sign-in-failed", 401, "The user could not be authenticated")
     public static let secondFactorRequired = ErrorCode(
-        "second-factor-required", 401, "A code of the second factor is needed, too")
+        "second-factor-required", 401, "A second factor is required")
     public static let recentSignInRequired = ErrorCode(
-        "recent-sign-in-required", 403, "The user has to sign in again first")
+        "recent-sign-in-required", 403, "The user must sign in again first")
     public static let userNotFound = ErrorCode("user-not-found", 404, "The user does not exist")
     public static let sessionNotFound = ErrorCode("session-not-found", 404, "The session does not exist")
     public static let clientNotFound = ErrorCode("client-not-found", 404, "The client does not exist")
@@ -66,9 +66,9 @@ public struct ErrorCode: Sendable, Hashable {
     // Staff
     public static let staffNotFound = ErrorCode("staff-not-found", 404, "The staff member does not exist")
     public static let passwordResetRequired = ErrorCode(
-        "password-reset-required", 403, "Another password has to be chosen first")
+        "password-reset-required", 403, "A new password must be chosen first")
     public static let confirmationRequired = ErrorCode(
-        "confirmation-required", 403, "The staff member has to confirm who they are first")
+        "confirmation-required", 403, "The staff member must confirm their identity first")
 
     // Apps
     public static let appNotFound = ErrorCode("app-not-found", 404, "The app does not exist")
@@ -84,7 +84,7 @@ public struct ErrorCode: Sendable, Hashable {
     public static let uploadNotFound = ErrorCode("upload-not-found", 404, "The resumable upload does not exist")
     public static let invalidLink = ErrorCode("invalid-link", 403, "The link is wrong or has expired")
     public static let rangeNotSatisfiable = ErrorCode("range-not-satisfiable", 416, "The file does not have this range")
-    public static let imageRefused = ErrorCode("image-refused", 422, "There is no thumbnail of this file")
+    public static let imageRefused = ErrorCode("image-refused", 422, "No thumbnail can be made of this file")
 
     // Following
     public static let cursorExpired = ErrorCode("cursor-expired", 410, "The cursor is too old: start over")
@@ -93,12 +93,13 @@ public struct ErrorCode: Sendable, Hashable {
     public static let hookNotFound = ErrorCode("hook-not-found", 404, "The hook or function does not exist")
     public static let deliveryNotFound = ErrorCode("delivery-not-found", 404, "The delivery does not exist")
     public static let hookRefused = ErrorCode("hook-refused", 400, "A hook of the app refused this")
-    public static let hookFailed = ErrorCode("hook-failed", 502, "A hook of the app did not answer properly")
+    public static let hookFailed = ErrorCode("hook-failed", 502, "A hook of the app gave no valid answer")
 
     // Documents
     public static let documentNotFound = ErrorCode("document-not-found", 404, "The document does not exist")
     public static let documentRefused = ErrorCode("document-refused", 422, "The document has errors")
-    public static let scheduleNotFound = ErrorCode("schedule-not-found", 404, "Nothing of this kind is scheduled")
+    public static let scheduleNotFound = ErrorCode(
+        "schedule-not-found", 404, "The scheduled publication does not exist")
 
     // Crashes
     public static let debugFileNotFound = ErrorCode("debug-file-not-found", 404, "The debug file does not exist")
@@ -127,8 +128,8 @@ public struct ErrorCode: Sendable, Hashable {
 
     // The server
     public static let internalError = ErrorCode("internal-error", 500, "Something went wrong on the server")
-    public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not do this")
-    public static let upstreamFailed = ErrorCode("upstream-failed", 502, "The service did not answer properly")
+    public static let notImplemented = ErrorCode("not-implemented", 501, "The server does not support this")
+    public static let upstreamFailed = ErrorCode("upstream-failed", 502, "The service gave no valid answer")
     public static let unavailable = ErrorCode("unavailable", 503, "The service is not available right now")
     public static let upstreamTimeout = ErrorCode("upstream-timeout", 504, "The service did not answer in time")
     public static let versionNotSupported = ErrorCode(

@@ -95,6 +95,13 @@ extension GatewayConfiguration {
             "limit.connections", default: limits.maximumConnections, in: 1...1_000_000)
     }
 
+    /// Reads `traces.sample` and `traces.proxies`.
+    mutating func readTraces(_ settings: Settings, into spans: SpanQueue) throws {
+        traces = Traces(
+            spans: spans, share: try settings.double("traces.sample", default: 0.01, in: 0...1),
+            followsProxies: try settings.flag("traces.proxies", default: false))
+    }
+
     private mutating func readTimeouts(_ settings: Settings) throws {
         timeouts.header = .seconds(try settings.integer("timeout.header", default: 10, in: 1...600))
         timeouts.idle = .seconds(try settings.integer("timeout.idle", default: 75, in: 1...3_600))

@@ -2,6 +2,7 @@ import GatewayService
 import Logging
 import MartletCore
 import MartletHTTP
+import ServiceLifecycle
 
 @main
 enum Main {
@@ -10,6 +11,8 @@ enum Main {
             var configuration = try GatewayConfiguration(settings)
             configuration.requestLines = RequestLines.write
             configuration.logsRequests = configuration.logsRequests && logger.logLevel <= .info
+            let exporter = try TraceExporter(process: "gateway", settings: settings, logger: logger)
+            if let exporter { try configuration.readTraces(settings, into: exporter.queue) }
             let gateway = try Gateway(configuration: configuration, logger: logger)
             let internalServer = InternalServer.make(
                 host: settings.string("internal.host", default: "127.0.0.1"),
@@ -22,7 +25,9 @@ enum Main {
             let reporter = UsageReporter(
                 process: "gateway", metrics: metrics, logger: logger, auth: auth,
                 internalSecret: configuration.internalSecret)
-            return [reporter, internalServer, HangUpService(reload: gateway.reloadRoutes), gateway]
+            // Services stop in reverse order, so the exporter is left with the spans of the last requests.
+            let first: [any Service] = exporter.map { [$0] } ?? []
+            return first + [reporter, internalServer, HangUpService(reload: gateway.reloadRoutes), gateway]
         }
     }
 }

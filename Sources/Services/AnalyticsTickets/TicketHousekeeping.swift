@@ -2,9 +2,9 @@ import AnalyticsShared
 import Foundation
 import Logging
 import MartletAPI
+import MartletBackground
 import MartletFiles
 import MartletHTTP
-import MartletJobs
 import MartletPostgres
 
 /// Empties the bin, and removes blobs that no attachment has referenced for a week, and attachments whose bytes are

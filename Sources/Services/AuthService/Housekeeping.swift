@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import MartletJobs
+import MartletBackground
 
 /// Deletes expired data every hour: sessions, revocations, counted attempts, authorization codes, provider sign-in
 /// flows, sign-in addresses, mail proofs and counts, receipts, entries of the audit log, the history of the status.

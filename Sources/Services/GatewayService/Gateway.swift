@@ -81,11 +81,11 @@ public final class Gateway: Service {
     }
 
     public func run() async throws {
-        let (asked, possible) = (configuration.limits.maximumConnections, settings.limits.maximumConnections)
-        if possible < asked {
+        let (configured, possible) = (configuration.limits.maximumConnections, settings.limits.maximumConnections)
+        if possible < configured {
             logger.warning(
                 "The open file limit allows fewer client connections than limit.connections; using the lower number.",
-                metadata: ["limit.connections": "\(asked)", "connections": "\(possible)"])
+                metadata: ["limit.connections": "\(configured)", "connections": "\(possible)"])
         }
         let group = MultiThreadedEventLoopGroup(numberOfThreads: configuration.eventLoopThreads ?? System.coreCount)
         var clientConfiguration = HTTPClient.Configuration()
@@ -243,7 +243,8 @@ public final class Gateway: Service {
         do {
             try await feed.report(used)
         } catch {
-            logger.warning("Could not report the use of credentials.", metadata: ["error": "\(error)"])
+            logger.warning(
+                "Could not report the use of credentials; these uses are lost.", metadata: ["error": "\(error)"])
         }
     }
 

@@ -55,6 +55,9 @@ public struct GatewayConfiguration: Sendable {
     /// times as much.
     public var requestLines: (@Sendable ([UInt8]) -> Void)?
 
+    /// Nil traces no request.
+    public var traces: Traces?
+
     public init(
         routesFile: String, upstreams: [String: [String]], internalSecret: Secret, keyRingURL: String,
         stateDirectory: String
@@ -170,6 +173,23 @@ public struct GatewayConfiguration: Sendable {
         public var halfClosed: Duration = .seconds(2)
 
         public init() {}
+    }
+
+    /// Which requests are traced.
+    public struct Traces: Sendable {
+        /// Receives a span of each traced request.
+        public var spans: SpanQueue
+        /// The share of requests that are traced, 0 to 1.
+        public var share: Double
+        /// Whether a request from `trustedProxies` belongs to the trace in its `traceparent`, and the proxy decides
+        /// whether it is traced. The header of all others is ignored: a client could have all its requests traced.
+        public var followsProxies: Bool
+
+        public init(spans: SpanQueue, share: Double, followsProxies: Bool = false) {
+            self.spans = spans
+            self.share = share
+            self.followsProxies = followsProxies
+        }
     }
 
     /// A token bucket.

@@ -27,6 +27,7 @@ struct Settings: Sendable {
     let signer: PrincipalSigner
     let now: @Sendable () -> Date
     let dashboard: Dashboard?
+    let traces: GatewayConfiguration.Traces?
     let logger: Logger
 
     init(
@@ -59,6 +60,7 @@ struct Settings: Sendable {
         upstreamNames = configuration.upstreams.keys.sorted()
         signer = PrincipalSigner(internalSecret: configuration.internalSecret)
         dashboard = try Dashboard(directory: configuration.dashboardDirectory)
+        traces = configuration.traces
         self.logger = logger
         self.now = now
     }

@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 import NIOCore
 
 /// The state owned by one event loop. Accessed only on that event loop, so nothing is locked.
@@ -129,6 +130,10 @@ final class Worker: @unchecked Sendable {
         let end = NIODeadline.now()
         let duration = end - exchange.started
         metrics.count(exchange, duration)
+        if let trace = exchange.trace, let traces = settings.traces {
+            let nanoseconds = Int64(seconds * 1e9) + (end - now).nanoseconds
+            traces.spans.append(trace.end(of: exchange, at: nanoseconds, duration: duration))
+        }
         if let requestLines {
             let milliseconds = Int(seconds * 1000) + Int((end - now).nanoseconds / 1_000_000)
             requestLines.append(exchange, at: milliseconds, duration: duration)

@@ -7,10 +7,11 @@ import MartletCore
 import MartletHTTP
 
 extension BodyFields {
-    /// The SHA-256 hash of these fields. Tells a repeated request from a different one with the same `Idempotency-Key`.
+    /// The SHA-256 hash of these fields. It distinguishes a repeated request from a different one with the same
+    /// `Idempotency-Key`.
     func digest(of names: Set<String>) -> [UInt8] {
-        let asked = names.sorted().map { "\($0)=\(self[$0]?.text ?? "")" }.joined(separator: "\n")
-        return Array(SHA256.hash(data: Data(asked.utf8)))
+        let text = names.sorted().map { "\($0)=\(self[$0]?.text ?? "")" }.joined(separator: "\n")
+        return Array(SHA256.hash(data: Data(text.utf8)))
     }
 }
 
@@ -23,7 +24,7 @@ extension Request {
             guard let key = headers[HTTPField.Name("Idempotency-Key")!] else { return nil }
             guard (1...200).contains(key.utf8.count), key.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
                 throw ServiceError(
-                    .invalidParameter, "This must have 1 to 200 printable ASCII characters without spaces.",
+                    .invalidParameter, "Expected 1 to 200 printable ASCII characters without spaces.",
                     field: "Idempotency-Key")
             }
             return key

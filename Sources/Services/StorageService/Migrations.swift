@@ -20,5 +20,6 @@ extension StorageService {
         Migration(number: 19, name: "access", sql: PackageResources._19_access_sql),
         Migration(number: 26, name: "audit", sql: PackageResources._26_audit_sql),
         Migration(number: 31, name: "object_limits", sql: PackageResources._31_object_limits_sql),
+        Migration(number: 33, name: "slow_queries", sql: PackageResources._33_slow_queries_sql),
     ]
 }

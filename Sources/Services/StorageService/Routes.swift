@@ -21,7 +21,7 @@ extension StorageService {
         routes.on(AggregateObjects.route, AggregateObjects(objects: objects, rights: rights, envelope: envelope))
         routes.on(DistinctValues.route, DistinctValues(objects: objects, rights: rights, envelope: envelope))
         routes.section = .collections
-        routes.on(ListAdvice.route, ListAdvice(objects: objects, indexes: indexes))
+        routes.on(ListAdvice.route, ListAdvice(slowQueries: slowQueries, indexes: indexes))
 
         routes.on(ReadObjectUsage.route, ReadObjectUsage(quota: quota))
         routes.on(ListCollections.route, ListCollections(collections: collections))

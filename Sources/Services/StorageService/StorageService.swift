@@ -25,6 +25,7 @@ public struct StorageService: ServiceDefinition {
     let collections: CollectionStore
     let indexes: IndexStore
     let indexSweep: IndexSweep
+    let slowQueries: SlowQueries
     let listedIndexes: ListedIndexes
     let rights: RightsStore
     let housekeeping: Housekeeping
@@ -135,6 +136,7 @@ public struct StorageService: ServiceDefinition {
         self.objects = ObjectStore(
             postgres: postgres, spaces: spaces, collections: collections, rights: rights, signal: signal,
             quota: quota)
+        self.slowQueries = SlowQueries(postgres: postgres, advice: objects.advice, logger: logger)
         self.rules = RulesStore(
             postgres: postgres, spaces: spaces, collections: collections, rights: rights, trialLimits: ruleTrials)
         self.roleInvitationMailing = RoleInvitationMailing(
@@ -206,7 +208,7 @@ public struct StorageService: ServiceDefinition {
         return services + [
             RightsWatch(rights: rights, postgres: postgres), ChangeWatch(signal: signal, postgres: postgres),
             housekeeping, quota, orphans, worker,
-            hookDelivery, indexSweep, listedIndexes,
+            hookDelivery, indexSweep, listedIndexes, slowQueries,
         ]
     }
 

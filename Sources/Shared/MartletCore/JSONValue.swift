@@ -102,6 +102,13 @@ public enum JSONValue: Sendable, Equatable {
         }
     }
 
+    /// The value for use in sentences such as "Expected …, found …": a short number as written, any other value as its
+    /// kind with an article. Never quotes text, which may be secret.
+    public var phrase: String {
+        if case .number(let literal) = self, literal.utf8.count <= 20 { return literal }
+        return kind.phrase
+    }
+
     /// The value as JSON text.
     public var text: String {
         var bytes: [UInt8] = []
@@ -134,6 +141,9 @@ public enum JSONValue: Sendable, Equatable {
             bytes.append(UInt8(ascii: "}"))
         }
     }
+
+    /// The beginning of a text in quotes, for error messages.
+    public static func excerpt(_ text: some StringProtocol) -> String { quote(String(text.prefix(40))) }
 
     /// `string` as a JSON string, including quotes.
     public static func quote(_ string: String) -> String {

@@ -1,4 +1,4 @@
-/// Suggests the name that was probably meant.
+/// Suggests the most similar name for an unknown one, which is probably misspelled.
 public enum NearMiss {
     /// The most similar of `names`, ignoring case and allowing few edits; nil if none is similar.
     public static func suggestion(for name: String, among names: some Collection<String>) -> String? {

@@ -17,8 +17,8 @@ public struct PrincipalSigner: Sendable {
     }
 
     public func header(for principal: Principal, at time: Date) throws -> String {
-        let stamped = Stamped(principal: principal, issued: Int64(time.timeIntervalSince1970))
-        let payload = Base64URL.encode(try JSONEncoder().encode(stamped))
+        let content = Payload(principal: principal, issued: Int64(time.timeIntervalSince1970))
+        let payload = Base64URL.encode(try JSONEncoder().encode(content))
         return payload + "." + Base64URL.encode(authenticationCode(payload))
     }
 
@@ -29,19 +29,19 @@ public struct PrincipalSigner: Sendable {
         guard parts.count == 2, let mac = Base64URL.decode(parts[1]),
             HMAC<SHA256>.isValidAuthenticationCode(mac, authenticating: Data(parts[0].utf8), using: key),
             let payload = Base64URL.decode(parts[0]),
-            let stamped = try? JSONDecoder().decode(Stamped.self, from: payload)
+            let content = try? JSONDecoder().decode(Payload.self, from: payload)
         else { return nil }
         let validity = TimeInterval(Self.validity.components.seconds)
-        let issued = Date(timeIntervalSince1970: TimeInterval(stamped.issued))
+        let issued = Date(timeIntervalSince1970: TimeInterval(content.issued))
         guard abs(time.timeIntervalSince(issued)) <= validity else { return nil }
-        return (stamped.principal, issued.addingTimeInterval(validity))
+        return (content.principal, issued.addingTimeInterval(validity))
     }
 
     private func authenticationCode(_ payload: String) -> HMAC<SHA256>.MAC {
         HMAC<SHA256>.authenticationCode(for: Data(payload.utf8), using: key)
     }
 
-    private struct Stamped: Codable {
+    private struct Payload: Codable {
         var principal: Principal
         var issued: Int64
     }

@@ -5,6 +5,7 @@
 public enum SettingNames {
     private static let everywhere = [
         "http.host", "http.port", "internal.host", "internal.port", "internal.secret", "log.level",
+        "traces.endpoint", "traces.headers",
     ]
     private static let ofServices = [
         "http.socket", "database.url", "database.connections", "limit.answers.bytes", "limit.bodies.bytes",
@@ -31,6 +32,7 @@ public enum SettingNames {
                 "limit.connections", "limit.address.connections", "limit.body.rate", "limit.answer.rate",
                 "timeout.header", "timeout.body", "timeout.stall", "timeout.idle",
                 "timeout.connect", "timeout.response", "timeout.drain", "drain.delay", "http.shared",
+                "traces.sample", "traces.proxies",
             ] + ServiceName.allCases.map { "upstream." + $0.rawValue }),
         "auth": Set(
             everywhere + ofServices + mail + [

@@ -3,7 +3,7 @@ import MartletAPI
 
 /// The staff member on whose behalf the current task changes an app's data.
 ///
-/// Clients of PostgreSQL name it in `martlet.staff` for each statement. Triggers then write every changed row into the
+/// The PostgreSQL client sets `martlet.staff` to it for each statement. Triggers then write every changed row into the
 /// audit log, in the same statement (migration `020_audit.sql` of `auth`).
 public struct StaffActor: Sendable {
     /// The actor of the request that the current task belongs to; nil for other callers, for reads, and in jobs.
@@ -13,7 +13,8 @@ public struct StaffActor: Sendable {
     public let text: String
 
     /// - Parameter address: The client's address in readable form.
-    /// - Returns: Nil for other callers than staff, and for calls about no app, whose endpoints record them.
+    /// - Returns: Nil if the caller is not staff, or if the call concerns no app. Endpoints without an app write their
+    ///   own audit entries.
     public init?(_ principal: Principal, from address: String) {
         guard let staff = principal.staff, !principal.appID.isEmpty,
             let json = try? JSONEncoder().encode(

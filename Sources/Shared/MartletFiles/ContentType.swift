@@ -1,11 +1,11 @@
 /// Determines the media type of a file from its first bytes.
 ///
-/// The client's claim counts only where it can do no harm: markup stays markup whatever it is called, and nothing
-/// becomes an image, audio or a document by its name.
+/// If the first bytes identify a type, that type counts. Otherwise the type that the client declared counts, but only
+/// if no browser runs it. So a client can neither hide markup nor declare any bytes to be an image.
 public enum ContentType {
     public static let unknown = "application/octet-stream"
 
-    /// - Parameter declared: The client's claim, if any.
+    /// - Parameter declared: The type that the client declared, if any.
     public static func decide(declared: String?, prefix: [UInt8]) -> String {
         if let found = sniff(prefix) { return found }
         guard let declared = declared.flatMap(essence), isHarmless(declared) else {
@@ -14,7 +14,8 @@ public enum ContentType {
         return declared.hasPrefix("text/") && !isText(prefix) ? unknown : declared
     }
 
-    /// Whether a browser may display it inline. Everything else is downloaded, because it might run in our origin.
+    /// Whether a browser may display the type inline. All other types are downloaded, because they might run scripts in
+    /// our origin.
     public static func isInline(_ type: String) -> Bool {
         inline.contains(type) || type.hasPrefix("audio/") || type.hasPrefix("video/")
     }
@@ -29,7 +30,7 @@ public enum ContentType {
         "image/bmp", "image/tiff", "text/plain", "text/csv", "application/json",
     ])
 
-    /// The type that the bytes have beyond doubt; nil if they do not tell.
+    /// The type that the bytes identify, by a signature or as markup; nil if they identify none.
     public static func sniff(_ prefix: [UInt8]) -> String? {
         for (offset, magic, type) in signatures where starts(prefix, magic, at: offset) { return type }
         if starts(prefix, "RIFF", at: 0) {

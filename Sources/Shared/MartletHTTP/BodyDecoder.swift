@@ -4,7 +4,7 @@ import MartletCore
 
 /// Decodes a JSON body into a Swift type and refuses members that the type does not read.
 ///
-/// A member that no initializer has asked for counts as unknown, at every level, so a type only declares its
+/// A member that no initializer has requested counts as unknown, at every level, so a type only declares its
 /// properties. Absent or null members are nil. Integer types accept whole numbers only; times are RFC 3339.
 struct BodyDecoder: Decoder {
     /// - Throws: `invalid-body`, naming the field.
@@ -14,7 +14,7 @@ struct BodyDecoder: Decoder {
 
     private let value: JSONValue
     private let path: [String]
-    private let asked = RequestedNames()
+    private let requested = RequestedNames()
 
     var codingPath: [any CodingKey] { path.map(BodyKey.init) }
     var userInfo: [CodingUserInfoKey: Any] { [:] }
@@ -40,7 +40,7 @@ struct BodyDecoder: Decoder {
 
     fileprivate static func mismatch(_ expected: String, _ value: JSONValue, _ path: [String]) -> ServiceError {
         let field = path.isEmpty ? nil : path.joined(separator: ".")
-        return ServiceError(.invalidBody, "Expected \(expected), found \(value.kind.phrase).", field: field)
+        return ServiceError(.invalidBody, "Expected \(expected), found \(value.phrase).", field: field)
     }
 
     private init(value: JSONValue, path: [String]) {
@@ -49,19 +49,19 @@ struct BodyDecoder: Decoder {
     }
 
     private func refuseUnknown() throws {
-        guard case .object(let members) = value, !asked.isEverything else { return }
-        for member in members where !asked.contains(member.name) { throw unknown(member.name) }
+        guard case .object(let members) = value, !requested.isEverything else { return }
+        for member in members where !requested.contains(member.name) { throw unknown(member.name) }
     }
 
     private func unknown(_ name: String) -> ServiceError {
-        ServiceError.unknownMember(name, in: path.isEmpty ? nil : path.joined(separator: "."), known: asked.names)
+        ServiceError.unknownMember(name, in: path.isEmpty ? nil : path.joined(separator: "."), known: requested.names)
     }
 
     /// The error for a missing required member, which may just be misspelled.
     fileprivate func missing(_ name: String) -> ServiceError {
         if case .object(let members) = value {
             // A body can have very many members, and each comparison takes time.
-            let strays = members.map(\.name).filter { !asked.contains($0) }.prefix(100)
+            let strays = members.map(\.name).filter { !requested.contains($0) }.prefix(100)
             if let stray = NearMiss.suggestion(for: name, among: strays) { return unknown(stray) }
         }
         return ServiceError(.invalidBody, "This field is required.", field: (path + [name]).joined(separator: "."))
@@ -70,7 +70,7 @@ struct BodyDecoder: Decoder {
     func container<Key: CodingKey>(keyedBy type: Key.Type) throws -> KeyedDecodingContainer<Key> {
         guard case .object(let members) = value else { throw Self.mismatch("a JSON object", value, path) }
         let values = Dictionary(members.map { ($0.name, $0.value) }) { first, _ in first }
-        return KeyedDecodingContainer(Members<Key>(decoder: self, values: values, path: path, asked: asked))
+        return KeyedDecodingContainer(Members<Key>(decoder: self, values: values, path: path, requested: requested))
     }
 
     func unkeyedContainer() throws -> any UnkeyedDecodingContainer {
@@ -79,11 +79,11 @@ struct BodyDecoder: Decoder {
     }
 
     func singleValueContainer() throws -> any SingleValueDecodingContainer {
-        asked.isEverything = true
+        requested.isEverything = true
         return Single(value: value, path: path)
     }
 
-    /// The member names that an initializer has asked for.
+    /// The member names that an initializer has requested.
     fileprivate final class RequestedNames {
         var names = Set<String>()
         /// Set for dictionaries, whose member names are arbitrary.
@@ -98,12 +98,12 @@ struct BodyDecoder: Decoder {
         let decoder: BodyDecoder
         let values: [String: JSONValue]
         let path: [String]
-        let asked: RequestedNames
+        let requested: RequestedNames
 
         var codingPath: [any CodingKey] { path.map(BodyKey.init) }
 
         var allKeys: [Key] {
-            asked.isEverything = true
+            requested.isEverything = true
             return values.keys.compactMap { Key(stringValue: $0) }
         }
 
@@ -117,7 +117,7 @@ struct BodyDecoder: Decoder {
         }
 
         private func value(_ key: Key) -> JSONValue? {
-            asked.names.insert(key.stringValue)
+            requested.names.insert(key.stringValue)
             return values[key.stringValue]
         }
 

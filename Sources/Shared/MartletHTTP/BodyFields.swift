@@ -3,8 +3,8 @@ public import Hummingbird
 import MartletAPI
 public import MartletCore
 
-/// A JSON object as request body whose members must all be known. Refusing unknown members tells callers that they have
-/// no effect.
+/// A JSON object as request body whose members must all be known. Unknown members are refused, so that callers notice
+/// that they have no effect.
 public struct BodyFields: Sendable {
     private let object: JSONValue
 
@@ -57,7 +57,7 @@ public struct BodyFields: Sendable {
     /// `invalid-body` with the expected and the actual type.
     private func mismatch(_ name: String, _ expected: String) -> ServiceError {
         ServiceError(
-            .invalidBody, "Expected \(expected), found \(object[name]?.kind.phrase ?? "nothing").", field: name)
+            .invalidBody, "Expected \(expected), found \(object[name]?.phrase ?? "nothing").", field: name)
     }
 
     /// The value as sent; nil if absent.
@@ -78,7 +78,8 @@ public struct BodyFields: Sendable {
         case .array(let elements):
             try elements.map { element in
                 guard case .string(let text) = element else {
-                    throw ServiceError(.invalidBody, "This must be an array of strings.", field: name)
+                    throw ServiceError(
+                        .invalidBody, "Expected an array of strings, found \(element.phrase) in it.", field: name)
                 }
                 return text
             }
@@ -91,9 +92,7 @@ public struct BodyFields: Sendable {
     public func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
         guard let value = object[name], value != .null else { return nil }
         guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
-            throw ServiceError(
-                .invalidBody, "This must be a whole number from \(range.lowerBound) to \(range.upperBound).",
-                field: name)
+            throw mismatch(name, "a whole number from \(range.lowerBound) to \(range.upperBound)")
         }
         return number
     }
@@ -109,7 +108,9 @@ public struct BodyFields: Sendable {
     public func time(_ name: String) throws -> Date? {
         guard let text = try string(name) else { return nil }
         guard let time = Date(rfc3339: text) else {
-            throw ServiceError(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
+            throw ServiceError(
+                .invalidBody, "Expected a time such as 2026-11-22T08:48:59Z, found \(JSONValue.excerpt(text)).",
+                field: name)
         }
         return time
     }
@@ -127,12 +128,20 @@ public struct BodyFields: Sendable {
     /// A list of strings of at most 2,048 bytes each.
     public func strings(_ name: String, upTo limit: Int) throws -> [String]? {
         guard let value = object[name], value != .null else { return nil }
-        guard case .array(let elements) = value, elements.count <= limit else {
-            throw ServiceError(.invalidBody, "This must be a list of at most \(limit) strings.", field: name)
+        guard case .array(let elements) = value else { throw mismatch(name, "an array of at most \(limit) strings") }
+        guard elements.count <= limit else {
+            throw ServiceError(
+                .invalidBody, "Expected at most \(limit) strings, found \(elements.count).", field: name)
         }
         return try elements.map {
-            guard case .string(let text) = $0, text.utf8.count <= 2_048 else {
-                throw ServiceError(.invalidBody, "This must be a list of strings.", field: name)
+            guard case .string(let text) = $0 else {
+                throw ServiceError(
+                    .invalidBody, "Expected an array of strings, found \($0.phrase) in it.", field: name)
+            }
+            guard text.utf8.count <= 2_048 else {
+                throw ServiceError(
+                    .invalidBody, "Expected strings of at most 2048 bytes, found one of \(text.utf8.count) bytes.",
+                    field: name)
             }
             return text
         }
@@ -146,7 +155,8 @@ public struct BodyFields: Sendable {
         var strings: [String: String] = [:]
         for member in members {
             guard case .string(let text) = member.value else {
-                throw ServiceError(.invalidBody, "This must be a string.", field: "\(name).\(member.name)")
+                throw ServiceError(
+                    .invalidBody, "Expected a string, found \(member.value.phrase).", field: "\(name).\(member.name)")
             }
             strings[member.name] = text
         }
@@ -159,7 +169,8 @@ public struct BodyFields: Sendable {
         guard case .object = value else { throw mismatch(name, "an object") }
         let text = value.text
         guard text.utf8.count <= limitInBytes else {
-            throw ServiceError(.invalidBody, "This may have at most \(limitInBytes) bytes.", field: name)
+            throw ServiceError(
+                .invalidBody, "Expected at most \(limitInBytes) bytes, found \(text.utf8.count).", field: name)
         }
         return text
     }

@@ -54,7 +54,8 @@ public struct Precondition: Sendable {
     public static func mustBeNew(_ request: Request) throws -> Bool {
         guard let header = request.headers[.ifNoneMatch] else { return false }
         guard header.trimmed == "*" else {
-            throw ServiceError(.invalidParameter, "Only * is supported here.", field: "If-None-Match")
+            throw ServiceError(
+                .invalidParameter, "Expected *; this call supports no other value.", field: "If-None-Match")
         }
         return true
     }

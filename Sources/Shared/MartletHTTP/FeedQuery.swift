@@ -13,10 +13,13 @@ public struct FeedQuery {
     public init(_ request: Request, default after: Int64) throws {
         let parameters = request.uri.queryParameters
         guard let after = parameters["after"].map({ Int64($0) }) ?? after else {
-            throw ServiceError(.invalidParameter, field: "after")
+            throw ServiceError.unexpectedParameter(
+                "after", expected: "a whole number", found: parameters["after"] ?? "")
         }
-        guard let wait = Int(parameters["wait"] ?? "0"), (0...30).contains(wait) else {
-            throw ServiceError(.invalidParameter, "Expected a whole number from 0 to 30.", field: "wait")
+        let seconds = parameters["wait"] ?? "0"
+        guard let wait = Int(seconds), (0...30).contains(wait) else {
+            throw ServiceError.unexpectedParameter(
+                "wait", expected: "a whole number from 0 to 30", found: seconds)
         }
         self.after = after
         self.wait = .seconds(wait)

@@ -11,7 +11,7 @@ public struct LookupLimits: Sendable {
     public init() {}
 }
 
-/// The maximum number of look-ups is waiting already.
+/// The maximum number of requests is already waiting for a look-up.
 public struct LookupsFull: Error {}
 
 /// A circuit breaker for look-ups. After the pause one request tries, while others keep failing until it has a result.
@@ -52,7 +52,7 @@ struct LookupBreaker: Sendable {
         if isTrial || failures >= limit { pause = (now + length, error) }
     }
 
-    /// Ends a trial without a result that says anything about the service.
+    /// Ends a trial whose result says nothing about the service.
     mutating func giveUp() {
         isTrying = false
     }

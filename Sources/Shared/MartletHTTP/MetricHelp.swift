@@ -41,6 +41,8 @@ enum MetricHelp {
         "martlet_storage_hook_duration_seconds": "Duration of calls of hooks and functions.",
         "martlet_storage_live_relayed": "Live streams on this instance whose events are sent through a relay.",
         "martlet_storage_live_subscribers": "Live streams on this instance.",
+        "martlet_traces_spans_dropped_total":
+            "Spans of sampled requests that were not sent to the collector of traces.",
         "postgres_connections": "Connections to the database.",
         "postgres_errors_total": "Statements that failed, by SQLSTATE.",
         "postgres_queries_in_flight": "Statements sent to the database but not answered yet.",

@@ -178,13 +178,13 @@ public enum OutgoingFailure: Error, Sendable, Equatable {
     /// A sentence for the user who chose the URL.
     public var sentence: String {
         switch self {
-        case .timeout: "It did not answer in time."
-        case .unreachable: "It could not be reached."
-        case .connectionLost: "The connection failed before it answered."
-        case .privateAddress: "Its address is not on the public internet."
+        case .timeout: "The server did not answer in time."
+        case .unreachable: "The server could not be reached."
+        case .connectionLost: "The connection failed before the server answered."
+        case .privateAddress: "The server's address is not on the public internet."
         case .invalidURL:
-            "It must be an https address without user and fragment, of at most \(OutgoingClient.maximumURLLength) characters."
-        case .answerTooLarge: "Its answer is too large."
+            "Expected an https URL without user and fragment, of at most \(OutgoingClient.maximumURLLength) characters."
+        case .answerTooLarge: "The server's answer is too large."
         }
     }
 

@@ -8,10 +8,10 @@ extension Request {
     ///
     /// - Throws: `invalid-parameter`.
     public func number(_ name: Substring, default number: Int, in range: ClosedRange<Int>) throws -> Int {
-        guard let number = uri.queryParameters[name].map({ Int($0) }) ?? number, range.contains(number) else {
-            throw ServiceError(
-                .invalidParameter, "Expected a whole number from \(range.lowerBound) to \(range.upperBound).",
-                field: String(name))
+        let text = uri.queryParameters[name]
+        guard let number = text.map({ Int($0) }) ?? number, range.contains(number) else {
+            throw ServiceError.unexpectedParameter(
+                name, expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", found: text ?? "")
         }
         return number
     }
@@ -23,7 +23,7 @@ extension Request {
         switch uri.queryParameters[name] {
         case nil, "false": return false
         case "true": return true
-        default: throw ServiceError(.invalidParameter, "Expected true or false.", field: String(name))
+        case let text?: throw ServiceError.unexpectedParameter(name, expected: "true or false", found: text)
         }
     }
 
@@ -31,10 +31,10 @@ extension Request {
     ///
     /// - Throws: `invalid-parameter`.
     public func time(_ name: Substring) throws -> Date? {
-        guard let text = uri.queryParameters[name].map(String.init) else { return nil }
-        guard let time = Date(rfc3339: text) else {
-            throw ServiceError(
-                .invalidParameter, "Expected a time such as 2026-11-21T08:48:59Z.", field: String(name))
+        guard let text = uri.queryParameters[name] else { return nil }
+        guard let time = Date(rfc3339: String(text)) else {
+            throw ServiceError.unexpectedParameter(
+                name, expected: "a time such as 2026-11-21T08:48:59Z", found: text)
         }
         return time
     }
@@ -43,11 +43,19 @@ extension Request {
     ///
     /// - Throws: `invalid-parameter`.
     public func id(_ name: Substring) throws -> UUID? {
-        guard let text = uri.queryParameters[name].map(String.init) else { return nil }
-        guard let id = UUID(uuidString: text) else {
-            throw ServiceError(
-                .invalidParameter, "Expected an id (a UUID) from this list's answers.", field: String(name))
+        guard let text = uri.queryParameters[name] else { return nil }
+        guard let id = UUID(uuidString: String(text)) else {
+            throw ServiceError.unexpectedParameter(
+                name, expected: "an id (a UUID) from this list's answers", found: text)
         }
         return id
+    }
+}
+
+extension ServiceError {
+    /// `invalid-parameter` with the expected value and the beginning of the value that was sent.
+    static func unexpectedParameter(_ name: Substring, expected: String, found value: Substring) -> ServiceError {
+        ServiceError(
+            .invalidParameter, "Expected \(expected), found \(JSONValue.excerpt(value)).", field: String(name))
     }
 }

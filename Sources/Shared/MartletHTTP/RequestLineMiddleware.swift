@@ -4,18 +4,23 @@ import HTTPTypes
 public import Hummingbird
 import Logging
 import MartletAPI
-import MartletCore
+public import MartletCore
 import Synchronization
 
 /// The outermost middleware: assigns the request id, converts every error to a problem answer, counts, measures and
-/// logs one line.
+/// logs one line. Makes a span for a request that the gateway, or the calling service, has chosen to trace.
 public struct RequestLineMiddleware: RouterMiddleware {
     public typealias Context = ServiceContext
 
     private static let requestIDField = HTTPField.Name(HeaderName.requestID)!
+    private static let traceparentField = HTTPField.Name(TraceContext.headerName)!
     private let metrics = RequestMetrics()
+    private let spans: SpanQueue?
 
-    public init() {}
+    /// - Parameter spans: Receives the spans; nil if no request is traced.
+    public init(spans: SpanQueue? = nil) {
+        self.spans = spans
+    }
 
     public func handle(
         _ request: Request, context: ServiceContext,
@@ -25,20 +30,25 @@ public struct RequestLineMiddleware: RouterMiddleware {
         let usage = RequestUsage()
         var context = context
         context.requestID = request.headers[Self.requestIDField] ?? ""
+        let trace = spans == nil ? nil : Trace(request.headers[Self.traceparentField])
         let (response, cause) = await RequestUsage.$current.withValue(usage) { [context] in
-            await Self.answer(request, context, next)
+            await Self.answer(request, context, trace, next)
         }
         let duration = ContinuousClock.now - start
         metrics.count(method: request.method, status: response.status.code, duration: duration)
         log(request, context, response, cause, duration, usage)
+        if let trace { spans?.append(trace.end(request, context, response, duration, usage)) }
         return response
     }
 
     private static func answer(
-        _ request: Request, _ context: ServiceContext, _ next: (Request, ServiceContext) async throws -> Response
+        _ request: Request, _ context: ServiceContext, _ trace: Trace?,
+        _ next: (Request, ServiceContext) async throws -> Response
     ) async -> (Response, String?) {
         do {
-            return (try await next(request, context), nil)
+            guard let trace else { return (try await next(request, context), nil) }
+            let response = try await ActiveSpan.$current.withValue(trace.active) { try await next(request, context) }
+            return (response, nil)
         } catch {
             let withHeaders = error as? ErrorWithHeaders
             let problem = problem(for: withHeaders?.error ?? error)
@@ -99,6 +109,40 @@ public struct RequestLineMiddleware: RouterMiddleware {
         }
         if let cause { metadata["error.cause"] = .string(cause) }
         context.logger.log(level: level, "request", metadata: metadata)
+    }
+}
+
+/// The span of a request that is traced.
+private struct Trace {
+    private let parentID: UInt64
+    private let span: TraceContext
+    let active: ActiveSpan
+
+    /// - Parameter traceparent: The caller's header.
+    /// - Returns: Nil unless the caller traces the request. A service starts no traces of its own.
+    init?(_ traceparent: String?) {
+        guard let traceparent, let parent = TraceContext(traceparent: traceparent), parent.isSampled else {
+            return nil
+        }
+        parentID = parent.spanID
+        span = parent.child()
+        active = ActiveSpan(span)
+    }
+
+    func end(
+        _ request: Request, _ context: ServiceContext, _ response: Response, _ duration: Duration,
+        _ usage: RequestUsage
+    ) -> RequestSpan {
+        active.end()
+        var span = RequestSpan(
+            self.span, parentID: parentID, method: request.method.rawValue, route: context.endpointPath,
+            status: response.status.code, requestID: context.requestID,
+            end: Int64(Date().timeIntervalSince1970 * 1e9), duration: duration.microseconds * 1_000)
+        if usage.queries > 0 {
+            span.attributes["martlet.db.queries"] = .number(usage.queries)
+            span.attributes["martlet.db.us"] = .number(usage.databaseTimeInNanoseconds / 1_000)
+        }
+        return span
     }
 }
 

@@ -29,7 +29,8 @@ public struct ServiceAddress: Sendable {
     }
 }
 
-/// Calls other services as one of our processes: signed, and by default within 30 seconds.
+/// Calls other services as one of our processes: signed, by default within 30 seconds, and as part of the trace of the
+/// request that the current task belongs to.
 public final class ServiceCalls: Sendable {
     private let caller: String
     private let client = OutgoingClient(.anywhere)
@@ -64,6 +65,9 @@ public final class ServiceCalls: Sendable {
         request.method = .POST
         request.headers.add(name: "content-type", value: "application/json")
         request.headers.add(name: HeaderName.principal, value: try signer.header(for: .service(caller), at: now()))
+        if let span = ActiveSpan.current?.context {
+            request.headers.add(name: TraceContext.headerName, value: span.traceparent)
+        }
         request.body = .bytes(ByteBuffer(bytes: try JSONEncoder().encode(body)))
         let answer = try await client.send(request, within: timeout, upTo: limitInBytes)
         guard answer.status == 200 else { throw Failure.status(answer.status, service: service.name) }

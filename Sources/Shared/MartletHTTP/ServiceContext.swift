@@ -45,7 +45,7 @@ public struct ServiceContext: RequestContext {
 
     /// An id in the path.
     ///
-    /// - Parameter code: The error if the part is no UUID: usually that nothing has this id.
+    /// - Parameter code: The error if the part is not a UUID; usually the error for an unknown id.
     public func uuid(_ name: String, else code: ErrorCode, _ detail: String? = nil) throws -> UUID {
         guard let id = UUID(uuidString: component(name)) else { throw ServiceError(code, detail, field: name) }
         return id

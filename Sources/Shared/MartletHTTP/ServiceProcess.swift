@@ -55,15 +55,17 @@ extension ServiceDefinition {
 ///
 /// Settings: `http.host` (127.0.0.1), `http.port`, `http.socket` (path of an additional Unix domain socket to listen
 /// on), `internal.host` (127.0.0.1), `internal.port`, `internal.secret` (secret, ≥ 32 characters), `log.level` (info);
-/// those of `MemoryBudgets`; `services.auth`, to which the use of CPU and memory is reported (by services other than
-/// auth).
+/// those of `MemoryBudgets` and `TraceExporter`; `services.auth`, to which the use of CPU and memory is reported (by
+/// services other than auth).
 public enum ServiceProcess {
     public static func run<Definition: ServiceDefinition>(_: Definition.Type) async {
         await ProcessStart.run(name: Definition.name) { settings, logger, metrics in
             let definition = try Definition(settings: settings, logger: logger)
             let secret = try settings.requiredSecret("internal.secret", minimumLength: 32)
             let signer = PrincipalSigner(internalSecret: secret)
-            let router = makeRouter(definition, signer: signer, memory: try MemoryBudgets(settings))
+            let exporter = try TraceExporter(process: Definition.name, settings: settings, logger: logger)
+            let router = makeRouter(
+                definition, signer: signer, memory: try MemoryBudgets(settings), spans: exporter?.queue)
             let port = try settings.integer("http.port", default: Definition.defaultPort, in: 0...65_535)
             var addresses: [BindAddress] = [.hostname(settings.string("http.host", default: "127.0.0.1"), port: port)]
             if let path = settings.optionalString("http.socket") { addresses.append(try socket(path)) }
@@ -90,7 +92,10 @@ public enum ServiceProcess {
                     process: Definition.name, metrics: metrics, logger: logger,
                     auth: try ServiceAddress(.auth, settings), internalSecret: secret)
             }
-            return definition.background + [reporter, internalServer, ConcurrentServices(services: servers)]
+            // Services stop in reverse order, so the exporter is left with the spans of the last requests.
+            let first: [any Service] = exporter.map { [$0] } ?? []
+            return first + definition.background
+                + [reporter, internalServer, ConcurrentServices(services: servers)]
         }
     }
 
@@ -120,13 +125,16 @@ public enum ServiceProcess {
     }
 
     /// The service's routes behind its middleware, for the process and for tests.
+    ///
+    /// - Parameter spans: Receives the spans of traced requests; nil if none is traced.
     public static func makeRouter(
-        _ definition: some ServiceDefinition, signer: PrincipalSigner, memory: MemoryBudgets = MemoryBudgets()
+        _ definition: some ServiceDefinition, signer: PrincipalSigner, memory: MemoryBudgets = MemoryBudgets(),
+        spans: SpanQueue? = nil
     ) -> Router<ServiceContext> {
         let router = Router(context: ServiceContext.self, options: .autoGenerateHeadEndpoints)
         // For the gateway's health checks, which use the same port as requests.
         router.get("health/ready") { _, _ in await InternalServer.readiness(definition.isReady) }
-        router.add(middleware: RequestLineMiddleware())
+        router.add(middleware: RequestLineMiddleware(spans: spans))
         router.add(middleware: MemoryMiddleware(budgets: memory))
         if definition.compressesAnswers { router.add(middleware: CompressionMiddleware()) }
         router.add(middleware: LocationMiddleware())

@@ -121,8 +121,11 @@ public struct Settings: Sendable {
     }
 
     /// A base URL: `http` or `https`, a host, optionally a port and a path, no query or fragment.
-    public func url(_ key: String, default: URL) throws -> URL {
-        guard let value = text(key) else { return `default` }
+    public func url(_ key: String, default: URL) throws -> URL { try optionalURL(key) ?? `default` }
+
+    /// A base URL as for `url(_:default:)`; nil if it is not set.
+    public func optionalURL(_ key: String) throws -> URL? {
+        guard let value = text(key) else { return nil }
         guard let url = URL(string: value), ["http", "https"].contains(url.scheme), url.host() != nil,
             url.query() == nil, url.fragment() == nil
         else { throw SettingsError(key: key, problem: "must be an http or https address without a query") }

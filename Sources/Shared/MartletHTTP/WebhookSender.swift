@@ -100,12 +100,12 @@ public struct WebhookOutcome: Sendable, Equatable {
     public let retryAfter: Duration?
 
     public var isAccepted: Bool { failure == nil }
-    /// Whether the receiver wants no more messages (Standard Webhooks).
+    /// Whether the receiver refuses all further messages (Standard Webhooks).
     public var isGone: Bool { status == 410 }
 
     init(_ answer: OutgoingClient.Answer) {
         (status, body, failedBy) = (answer.status, answer.body, nil)
-        failure = (200..<300).contains(answer.status) ? nil : "It answered with the status \(answer.status)."
+        failure = (200..<300).contains(answer.status) ? nil : "The server answered with the status \(answer.status)."
         cause = failure
         let pause = answer.headers.first(name: "retry-after").flatMap { Int($0) } ?? -1
         retryAfter =

@@ -79,7 +79,7 @@ public struct JobFailure: Error, Sendable, Equatable {
     }
 }
 
-/// Thrown by a handler to run later without using up an attempt, for example when an upstream asked us to wait.
+/// Thrown by a handler to run later without using up an attempt, for example when an upstream requests a delay.
 public struct JobPostponement: Error, Sendable {
     public var delay: Duration
 

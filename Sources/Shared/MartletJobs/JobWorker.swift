@@ -1,5 +1,6 @@
 import Foundation
 public import Logging
+import MartletBackground
 import MartletPostgres
 public import ServiceLifecycle
 import Synchronization

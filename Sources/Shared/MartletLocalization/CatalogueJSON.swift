@@ -29,7 +29,7 @@ extension Catalogue {
                 fallback: try fields["fallback"] == nil ? nil : fields.language("fallback"))
         }
         guard let strings = try fields.members("strings") else {
-            throw LocalizationFault("/strings", "This is required: an object of keys.")
+            throw LocalizationFault("/strings", "Expected an object of keys, found nothing.")
         }
         guard strings.count <= LocalizationLimits.keys else {
             throw LocalizationFault("/strings", "There may be at most \(LocalizationLimits.keys) keys.")
@@ -179,7 +179,7 @@ extension Text {
         }
         let place = fields.place + "/variations/\(axis)"
         guard case .object(let forms) = axes[0].value, !forms.isEmpty else {
-            throw LocalizationFault(place, "This must be an object of forms.")
+            throw LocalizationFault(place, "Expected an object with at least one form.")
         }
         guard Set(forms.map(\.name)).count == forms.count else {
             throw LocalizationFault(place, "A form occurs twice.")
@@ -213,9 +213,11 @@ extension Unit {
         guard let value = try fields.string("value", upTo: LocalizationLimits.valueSizeInBytes) else {
             throw LocalizationFault(place + "/value", "This is required.")
         }
-        guard let state = State(rawValue: try fields.string("state") ?? State.translated.rawValue) else {
+        let name = try fields.string("state") ?? State.translated.rawValue
+        guard let state = State(rawValue: name) else {
+            let expected = State.allCases.map(\.rawValue).joined(separator: ", ")
             throw LocalizationFault(
-                place + "/state", "This must be one of \(State.allCases.map(\.rawValue).joined(separator: ", ")).")
+                place + "/state", "Expected one of \(expected), found \(JSONValue.excerpt(name)).")
         }
         self.init(value, state)
     }

@@ -8,7 +8,9 @@ struct Fields {
 
     /// - Throws: `LocalizationFault` if `json` is not an object or has an unknown member.
     init(_ json: JSONValue, at place: String, known: Set<String>) throws {
-        guard case .object(let members) = json else { throw LocalizationFault(place, "This must be an object.") }
+        guard case .object(let members) = json else {
+            throw LocalizationFault(place, "Expected an object, found \(json.phrase).")
+        }
         if let stranger = members.first(where: { !known.contains($0.name) }) {
             throw LocalizationFault(place + "/" + JSONPointer.escape(stranger.name), "This member is unknown here.")
         }
@@ -22,7 +24,7 @@ struct Fields {
         switch object[name] {
         case .object(let members): members
         case nil: nil
-        default: throw LocalizationFault("\(place)/\(name)", "This must be an object.")
+        case let value?: throw LocalizationFault("\(place)/\(name)", "Expected an object, found \(value.phrase).")
         }
     }
 
@@ -30,7 +32,10 @@ struct Fields {
         switch object[name] {
         case .string(let text) where text.utf8.count <= limitInBytes: text
         case nil: nil
-        default: throw LocalizationFault("\(place)/\(name)", "This must be a string of at most \(limitInBytes) bytes.")
+        case .string(let text)?:
+            throw LocalizationFault(
+                "\(place)/\(name)", "Expected at most \(limitInBytes) bytes, found \(text.utf8.count).")
+        case let value?: throw LocalizationFault("\(place)/\(name)", "Expected a string, found \(value.phrase).")
         }
     }
 
@@ -38,20 +43,17 @@ struct Fields {
         switch object[name] {
         case .bool(let flag): flag
         case nil: nil
-        default: throw LocalizationFault("\(place)/\(name)", "This must be true or false.")
+        case let value?: throw LocalizationFault("\(place)/\(name)", "Expected true or false, found \(value.phrase).")
         }
     }
 
     func integer(_ name: String, in range: ClosedRange<Int>) throws -> Int? {
-        switch object[name] {
-        case .number(let literal):
-            guard let number = Int(literal), range.contains(number) else { fallthrough }
-            return number
-        case nil: return nil
-        default:
-            throw LocalizationFault(
-                "\(place)/\(name)", "This must be a whole number from \(range.lowerBound) to \(range.upperBound).")
+        guard let value = object[name] else { return nil }
+        guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
+            let expected = "a whole number from \(range.lowerBound) to \(range.upperBound)"
+            throw LocalizationFault("\(place)/\(name)", "Expected \(expected), found \(value.phrase).")
         }
+        return number
     }
 
     func language(_ name: String) throws -> LanguageTag {
@@ -66,7 +68,7 @@ struct Fields {
             placeholder.specifier == text
         else {
             throw LocalizationFault(
-                "\(place)/\(name)", "This must be the part of a placeholder after its %, such as lld.")
+                "\(place)/\(name)", "Expected the part of a placeholder after its %, such as lld.")
         }
         return text
     }

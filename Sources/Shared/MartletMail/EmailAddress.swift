@@ -13,7 +13,7 @@ public struct EmailAddress: Sendable, Hashable {
         // mailbox.
         let isSame = small.unicodeScalars.count(where: \.isASCII) == text.unicodeScalars.count(where: \.isASCII)
         guard isSame, Self.isWellFormed(small) else {
-            throw ServiceError(.invalidBody, "This must be an e-mail address, such as name@example.org.", field: field)
+            throw ServiceError(.invalidBody, "Expected an e-mail address, such as name@example.org.", field: field)
         }
         self.text = small
     }

@@ -44,7 +44,7 @@ public struct MailSender: Sendable, Equatable {
         let name = try fields.string("name") ?? ""
         guard name.unicodeScalars.count <= MailAddress.maximumNameLength else {
             throw ServiceError(
-                .invalidBody, "This may have at most \(MailAddress.maximumNameLength) characters.", field: "name")
+                .invalidBody, "Expected at most \(MailAddress.maximumNameLength) characters.", field: "name")
         }
         let email = try EmailAddress(try fields.requiredString("address"), field: "address")
         address = try MailAddress(name: name, address: email.text)
@@ -62,11 +62,11 @@ public struct MailSender: Sendable, Equatable {
             return nil
         }
         guard SMTPServer.isHost(host) else {
-            throw ServiceError(.invalidBody, "This must be a host name or an IPv4 address.", field: "host")
+            throw ServiceError(.invalidBody, "Expected a host name or an IPv4 address.", field: "host")
         }
         guard let tls = SMTPServer.Security(rawValue: try fields.string("tls") ?? SMTPServer.Security.startTLS.rawValue)
         else {
-            throw ServiceError(.invalidBody, "This must be starttls, tls or off.", field: "tls")
+            throw ServiceError(.invalidBody, "Expected starttls, tls or off.", field: "tls")
         }
         let port = try fields.integer("port", in: 1...65_535) ?? tls.defaultPort
         let (user, password) = (try fields.string("user"), try fields.string("password"))
@@ -76,7 +76,7 @@ public struct MailSender: Sendable, Equatable {
         for (text, field) in [(user ?? "", "user"), (password ?? "", "password")]
         where text.utf8.count > 1_024 || text.utf8.contains(where: { $0 < 0x20 }) {
             throw ServiceError(
-                .invalidBody, "This may have at most 1024 bytes and no control characters.", field: field)
+                .invalidBody, "Expected at most 1024 bytes and no control characters.", field: field)
         }
         guard tls != .off || password == nil else {
             throw ServiceError(.invalidBody, "A password requires starttls or tls.", field: "tls")

@@ -15,9 +15,9 @@ public struct PostgresQuery: Sendable, Hashable {
     /// more than 64 parameters or 8 KiB are never prepared, because a client usually determines their shape.
     public var isPrepared = true
 
-    /// Whether a prepared statement is planned each time for its values, because the best plan depends on them.
-    /// Otherwise PostgreSQL keeps a plan that serves all values after a few executions. The text is parsed once all the
-    /// same, which takes half as long as planning.
+    /// Whether a prepared statement is planned for its values at each execution, because the best plan depends on them.
+    /// Otherwise, after a few executions, PostgreSQL keeps one plan for all values. Preparing is still worthwhile: the
+    /// text is parsed only once, and parsing takes half as long as planning.
     public var isPlannedForValues = false
 
     /// How long PostgreSQL may work on the statement, before it fails with `query_canceled` (57014). Nil for the

@@ -34,8 +34,8 @@ public struct PostgresType: RawRepresentable, Hashable, Sendable {
     /// The first OID of types created after `initdb`: enums, domains and extension types.
     static let firstUserDefined: UInt32 = 16384
 
-    /// Whether a value in binary format is its text, for `jsonb` without the version byte, which result rows leave out.
-    /// All user-defined types are taken for text, as enums and `citext` are.
+    /// Whether the binary format of a value is its text. For `jsonb` a version byte precedes the text; result rows omit
+    /// it. All user-defined types are treated as text, which is right for enums and `citext`.
     var isText: Bool {
         switch self {
         case .text, .varchar, .bpchar, .name, .char, .json, .jsonb, .xml, .unknown: true

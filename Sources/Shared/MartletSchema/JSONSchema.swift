@@ -10,8 +10,8 @@ public import MartletCore
 /// collections.
 public struct JSONSchema: Sendable {
     public static let maximumSizeInBytes = 64 << 10
-    /// The maximum number of keywords, where each `$ref` counts as all that it refers to, and ten values, names or
-    /// subschemas in a keyword count as another.
+    /// The maximum number of keywords. Each `$ref` counts as all keywords that it refers to. Every ten values, names or
+    /// subschemas in a keyword count as one more keyword.
     public static let maximumKeywords = 1_000
     /// The maximum number of subschemas inside each other, along references.
     public static let maximumDepth = 32

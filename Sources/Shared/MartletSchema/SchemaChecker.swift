@@ -12,7 +12,8 @@ struct SchemaChecker {
     private var limit: Int
     private var path: [Step] = []
     private var checksLeft: Int
-    /// Whether it only matters if there is a misfit, as in the alternatives of `anyOf`. Misfits are then not described.
+    /// Whether only the existence of a misfit matters, as in the alternatives of `anyOf`. Misfits are then not
+    /// described.
     private var isProbing = false
     private var hasMisfit = false
 
@@ -31,7 +32,7 @@ struct SchemaChecker {
 
     private init(limit: Int, checksLeft: Int) { (self.limit, self.checksLeft) = (limit, checksLeft) }
 
-    /// Whether the check can end: the result is known, or no checks are left.
+    /// Whether to stop: either the result is complete, or no more checks may be made.
     private var isDone: Bool { checksLeft <= 0 || (isProbing ? hasMisfit : misfits.count >= limit) }
 
     /// - Parameter absent: The member of the value that is missing.

@@ -49,7 +49,7 @@ struct SchemaCompiler {
         guard let member = document["$defs"] else { return try compile(document, at: "") }
         let named = try Self.members(member, at: "/$defs")
         for definition in named { definitions[ExactText(definition.name)] = definition.value }
-        // Including those that nothing refers to, because they may contain mistakes.
+        // Compile all definitions, even those without a reference, because they may have typing errors.
         for definition in named { _ = try self.definition(definition.name, at: "/$defs") }
         return try compile(document, at: "")
     }
@@ -118,7 +118,7 @@ struct SchemaCompiler {
         guard !annotations.contains(keyword.name) else { return 0 }
         return switch keyword.value {
         case .array(let elements): elements.count
-        // The names in `dependentRequired` also count.
+        // In `dependentRequired`, the names in the lists count too.
         case .object(let members):
             members.reduce(members.count) { count, member in
                 if keyword.name == "dependentRequired", case .array(let names) = member.value {

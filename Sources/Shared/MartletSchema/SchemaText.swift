@@ -1,6 +1,6 @@
 import MartletCore
 
-/// What the source text generators read from schemas.
+/// Reads the parts of schemas from which source code is generated.
 enum SchemaText {
     static func members(_ value: JSONValue?) -> [JSONValue.Member] {
         if case .object(let members) = value { members } else { [] }

@@ -9,7 +9,7 @@ struct SwiftNames {
     /// A name for a property or case: `unit price` becomes `unitPrice`, `class` becomes `` `class` ``.
     mutating func value(_ text: String) -> String {
         let words = Self.words(text, capitalizingFirst: false)
-        // Swift does not allow these as member names, even in back quotes.
+        // Even in back quotes, `self` and `init` are not allowed as the name of every kind of member.
         let name = unique(words == "self" || words == "init" ? words + "Value" : words)
         return Self.keywords.contains(name) ? "`\(name)`" : name
     }

@@ -81,7 +81,7 @@ public struct TypeScriptTypes {
 
     private static func member(_ name: String) -> String { escaped(JSONValue.quote(name)) }
 
-    /// Escapes the two further characters that TypeScript's compiler treats as line terminators.
+    /// Escapes U+2028 and U+2029, which JSON allows in strings but which end a line for TypeScript's compiler.
     private static func escaped(_ json: String) -> String {
         json.replacing("\u{2028}", with: "\\u2028").replacing("\u{2029}", with: "\\u2029")
     }

@@ -3,8 +3,8 @@ import MartletCore
 
 /// A name in the keyword `type`: one of JSON Schema's, or, as an extension, one of Martlet's typed values.
 ///
-/// A typed value is a JSON object with a `__type`. It is also of the type `object`, so that JSON Schema's own words
-/// keep their meaning.
+/// A typed value is a JSON object with a `__type`. It is also of the type `object`, so that JSON Schema's own
+/// keywords keep their meaning.
 enum ValueType: String, Sendable, CaseIterable {
     case null, boolean, object, array, number, string, integer
     case date = "Date"
@@ -43,7 +43,7 @@ enum ValueType: String, Sendable, CaseIterable {
     func isNamed(by value: JSONValue) -> Bool { Self.typeName(of: value) == rawValue }
 
     /// Whether a typed value has the members of its type, in the form in which the storage service stores them
-    /// (`TypedValue` there). A write to one of the members can leave the value without the others.
+    /// (`TypedValue` there). The form is not guaranteed, because clients can write to a single member.
     private func hasMembers(_ value: JSONValue) -> Bool {
         switch self {
         case .date: Self.text(value["iso"]).map { Date(rfc3339: $0)?.rfc3339 == $0 } ?? false

@@ -63,12 +63,15 @@ private actor HookServer {
             task
             ?? Task {
                 let router = Router(context: BasicRequestContext.self)
-                router.post("/:key") { request, context in
-                    let key = context.parameters.get("key") ?? ""
-                    guard let receiver = Self.receivers.withLock({ $0[key] }) else {
-                        return Response(status: .notFound)
+                // The second path is that of a collector of traces.
+                for path: RouterPath in ["/:key", "/:key/v1/traces"] {
+                    router.post(path) { request, context in
+                        let key = context.parameters.get("key") ?? ""
+                        guard let receiver = Self.receivers.withLock({ $0[key] }) else {
+                            return Response(status: .notFound)
+                        }
+                        return try await receiver.answer(request)
                     }
-                    return try await receiver.answer(request)
                 }
                 let (ports, port) = AsyncStream.makeStream(of: Int.self)
                 let application = Application(

@@ -21,8 +21,10 @@ public struct ServiceClient: Sendable {
     }
 
     /// A client for a service whose background services are not needed.
-    public init(_ definition: some ServiceDefinition) async throws {
-        let router = ServiceProcess.makeRouter(definition, signer: Self.signer)
+    ///
+    /// - Parameter spans: Receives the spans of traced requests.
+    public init(_ definition: some ServiceDefinition, spans: SpanQueue? = nil) async throws {
+        let router = ServiceProcess.makeRouter(definition, signer: Self.signer, spans: spans)
         let client = try await Application(router: router, logger: .ofErrors).test(.router) { $0 }
         self.init(client, principal: nil)
     }

@@ -39,7 +39,8 @@ import Testing
             try await eventually { try await data.count("crash_alert_deliveries", where: "status = 500") == 1 }
             let waiting = try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries?state=waiting")
             #expect(
-                waiting["data.0.attempts"] == "1" && waiting["data.0.error"] == "\"It answered with the status 500.\"",
+                waiting["data.0.attempts"] == "1"
+                    && waiting["data.0.error"] == "\"The server answered with the status 500.\"",
                 "\(waiting)")
             try await eventually {
                 try await Self.hurry(app)
@@ -145,7 +146,7 @@ import Testing
             let bad = try await app.master("POST", "/crashes/alerts/\(id)/test")
             #expect(
                 bad["delivered"] == "false" && bad["status"] == "500"
-                    && bad["error"] == "\"It answered with the status 500.\"")
+                    && bad["error"] == "\"The server answered with the status 500.\"")
             let message = try #require(receiver.received.last)
             let signatures = [second, first].map { secret in
                 WebhookSecret(secret)?.signature(

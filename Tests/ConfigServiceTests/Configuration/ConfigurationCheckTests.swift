@@ -7,8 +7,8 @@ import Testing
 
 /// The findings in configurations, as `severity code path`.
 @Suite struct ConfigurationCheckTests {
-    /// The thesis's figure 4.6 and listing 5.20: an unset property is an empty text, and an object's kind is among its
-    /// properties.
+    /// Figure 4.6 and listing 5.20 of the thesis on TBAnalytics: an unset property is an empty text, and an object's
+    /// kind is among its properties.
     static let thesis = """
         {"version":"2.4.2.2","languagesList":["en","fr"],"mainSettings":{"url":"www.dit.ie","doAnalytics":"1"},
         "colors":[{"name":"white","red":255,"green":255,"blue":255,"alpha":1},{"name":"blackColor","red":0,"green":0,"blue":0,"alpha":1.0}],
@@ -17,7 +17,7 @@ import Testing
         "textAlignment":"","isUserInteractionEnabled":"","isHidden":"","placeholder":"","textColor":"blackColor","font":""}}]}]}
         """
 
-    @Test func `A configuration from the thesis's dashboard is accepted`() throws {
+    @Test func `A configuration from the original TBAnalytics dashboard is accepted`() throws {
         #expect(try found(in: Self.thesis) == [])
     }
 

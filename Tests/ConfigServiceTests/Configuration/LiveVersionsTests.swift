@@ -46,7 +46,7 @@ import Testing
         }
     }
 
-    @Test func `only internal services may ask`() async throws {
+    @Test func `only internal services may read live versions`() async throws {
         try await ConfigApp.run { app in
             let answers = try await [
                 app.master("GET", "/internal/config/live"), app.client("GET", "/internal/config/live"),

@@ -281,7 +281,7 @@ import Testing
     }
 
     @Test(
-        "A client is told where it will see fallbacks, and one that lacks support gets the newest version it can show"
+        "The answer lists the views with fallbacks, and an older client gets the newest version that it can show"
     )
     func capabilities() async throws {
         try await ConfigApp.run { app in
@@ -326,7 +326,7 @@ import Testing
         }
     }
 
-    @Test("A part's address must be a digest and its name a name, and missing parts are not found")
+    @Test("An invalid digest or definition name is refused, and a missing part is not found")
     func notFound() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)

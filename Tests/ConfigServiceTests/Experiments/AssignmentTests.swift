@@ -96,7 +96,7 @@ import Testing
             ).isEmpty)
     }
 
-    @Test func `An assignment says what to serve instead`() throws {
+    @Test func `An assignment names the version and the flag values to serve instead`() throws {
         let space = TestExperiment.space(try TestExperiment.compiled())
         let assignments = (0..<50).flatMap { space.assignments(for: TestExperiment.device($0), [:], at: Date()) }
         for assignment in assignments {

@@ -94,7 +94,7 @@ import Testing
         }
     }
 
-    @Test func `The same question is not repeated within a moment, and never once the experiment is long over`()
+    @Test func `The same question is not repeated while its answer is valid, and never after the final answer`()
         async throws
     {
         try await Self.run { app, analytics in
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test func `A metric that names an event refuses sums`() async throws {
+    @Test func `Sums for a metric that names an event are refused`() async throws {
         try await Self.run { app, _ async throws in
             let sums = #"{"variations":{"control":{"units":10,"sum":5},"dark":{"units":10,"sum":6}}}"#
             #expect(

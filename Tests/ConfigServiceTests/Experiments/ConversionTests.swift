@@ -147,7 +147,7 @@ import Testing
                     UserDataRequest(app: "app1", environment: .live, user: ben, after: next))
                 next = erased.next
             } while next != nil
-            // With another number of covariate days the cached answer does not apply, so analytics is asked at once.
+            // With another number of covariate days the cached answer does not apply, so analytics is queried at once.
             let changed = Self.experiment("user").replacing(#""covariateDays":7"#, with: #""covariateDays":8"#)
                 .replacing("draft", with: "running")
             try #require(try await services.config.publish(.experiment, "checkout", changed).status == 200)

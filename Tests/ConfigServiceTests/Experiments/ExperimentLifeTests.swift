@@ -64,7 +64,7 @@ import Testing
             #expect(
                 after[DocumentKey(.configuration, "1.2.0")].map { String(buffer: $0.content) } == #"{"text":"dark"}"#)
             #expect(after.assignments(for: TestExperiment.device(1), [:], at: .distantFuture).isEmpty)
-            // The configuration's draft had no changes of its own, so it follows.
+            // The configuration's draft had no changes of its own, so it gets the published content.
             #expect(try await app.master("GET", "/config/configuration/1.2.0").text == #"{"text":"dark"}"#)
             let draft = try await app.master("GET", Self.path)
             #expect(

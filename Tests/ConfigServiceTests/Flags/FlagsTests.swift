@@ -108,7 +108,7 @@ import Testing
             #expect(
                 ada["version"] == "1" && ada["flags.own.value"] == "true" && ada["flags.rate.value"] == "1.0", "\(ada)")
             #expect(try await app.client("POST", path, claim, user: "bob")["flags.own.value"] == "false")
-            // The same words about another user are not the same request.
+            // The same context for another user is a different request.
             let tag = try #require(ada.header("etag"))
             #expect(
                 try await app.client("POST", path, claim, user: "ada", headers: ["if-none-match": tag]).status == 304)

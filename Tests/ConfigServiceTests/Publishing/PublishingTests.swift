@@ -190,7 +190,7 @@ import Testing
             _ = try await app.master("PUT", Self.path, #"{"text":"mine"}"#, headers: ["if-none-match": "*"])
             #expect(try await app.master("POST", Self.path + "/promote", "{}")["version"] == "1")
             #expect(try await app.master("GET", Self.path).text == #"{"text":"mine"}"#)
-            // A test key learns nothing about live; staff copy it over.
+            // A test key gives no access to live documents, so staff promote them.
             #expect(try await test.master("POST", Self.path + "/promote", #"{"from":"live"}"#).isProblem(.forbidden))
             let update = StaffRights(["app1": [.config: [.update]]])
             #expect(

@@ -92,7 +92,7 @@ import Testing
         }
     }
 
-    @Test func `staff need the area languages`() async throws {
+    @Test func `staff need rights in the area languages`() async throws {
         try await Self.run { app in
             #expect(try await app.staff("GET", Self.path + "/coverage").isProblem(.forbidden))
             let reader = StaffRights([StaffRights.everyApp: [.languages: [.read]]])

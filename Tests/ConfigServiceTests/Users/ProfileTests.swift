@@ -79,8 +79,8 @@ import Testing
                 profiles: UserProfiles { _ in try JSONValue(parsing: #"{"profile":{"plan":"silver"}}"#.utf8) },
                 logger: .silent)
             #expect(
-                await context.knowing(fresh, .init(profile: true)).identity
-                    != context.knowing(app.service.users, .init(profile: true)).identity)
+                await context.addingUserAttributes(fresh, .init(profile: true)).identity
+                    != context.addingUserAttributes(app.service.users, .init(profile: true)).identity)
         }
     }
 }

@@ -59,7 +59,7 @@ import Testing
         }
     }
 
-    @Test func `Storage is asked only if a live rule depends on roles`() async throws {
+    @Test func `Roles are requested only if a live rule depends on them`() async throws {
         try await Self.run { app, roles in
             let plain =
                 #"{"flags":{"own":{"type":"boolean","default":false,"rules":[{"when":{"user.id":"ada"},"value":true}]}}}"#
@@ -91,14 +91,15 @@ import Testing
             )
             let context = EvaluationContext(.object([]), principal: app.principal(.client, user: "ada"), now: Date())
             let identities = await [
-                context.identity, context.knowing(one, .init(roles: true)).identity,
-                context.knowing(other, .init(roles: true)).identity, context.knowing(other, .init()).identity,
+                context.identity, context.addingUserAttributes(one, .init(roles: true)).identity,
+                context.addingUserAttributes(other, .init(roles: true)).identity,
+                context.addingUserAttributes(other, .init()).identity,
             ]
             #expect(Set(identities).count == 3 && identities[0] == identities[3], "\(identities)")
         }
     }
 
-    @Test func `A server with its own key states the roles it asks for`() async throws {
+    @Test func `A server with its own key supplies the roles in its request`() async throws {
         try await Self.run { app, roles in
             try await app.publish(.flags, "default", Self.flags)
             for kind in [Principal.Kind.evaluation, .master] {

@@ -29,7 +29,7 @@ struct Client: Sendable {
         _ method: String, _ address: String, headers: [String: String] = [:], _ body: String? = nil,
         limit: TimeAmount = .seconds(120)
     ) async throws -> Reply {
-        var request = HTTPClientRequest(url: address)
+        var request = HTTPClientRequest(url: Gateways.spread(address))
         request.method = HTTPMethod(rawValue: method)
         for (name, value) in headers { request.headers.add(name: name, value: value) }
         if let body { request.body = .bytes(ByteBuffer(string: body)) }

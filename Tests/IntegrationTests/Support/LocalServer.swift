@@ -7,9 +7,10 @@ import NIOCore
 import Synchronization
 import Testing
 
-/// A whole server as run by `martlet up`: PostgreSQL and the six processes, in a folder of its own under `/tmp`.
+/// A whole server as run by `martlet up`: PostgreSQL and the six processes, or several copies of each (`Copies`), in a
+/// folder of its own under `/tmp`.
 final class LocalServer: Sendable {
-    static let processNames = ["auth", "storage", "config", "analytics", "notifications", "gateway"]
+    static let processNames = ["auth", "storage", "config", "analytics", "notifications", "gateway"].flatMap(Copies.of)
 
     let folder: URL
     let state: URL
@@ -53,6 +54,7 @@ final class LocalServer: Sendable {
             var connection = try await waitUntilReady(supervisor, state)
             // No test's machine is there.
             if environment["MARTLET_PUBLIC_URL"] != nil { connection.url = "http://127.0.0.1:\(port)" }
+            Gateways.register(Copies.of("gateway").compactMap { connection.services[$0] })
             return LocalServer(folder: folder, state: state, routes: routes, port: port, run: (supervisor, connection))
         } catch {
             printLogs(state)
@@ -76,6 +78,7 @@ final class LocalServer: Sendable {
     func startAgain() async throws {
         let supervisor = try Self.launch(folder, port: port, environment: [:])
         let connection = try await Self.waitUntilReady(supervisor, state)
+        Gateways.register(Copies.of("gateway").compactMap { connection.services[$0] })
         run.withLock { $0 = (supervisor, connection) }
     }
 
@@ -96,7 +99,7 @@ final class LocalServer: Sendable {
         try? FileManager.default.removeItem(atPath: state + "/run/ready")
         let command = [
             try Programs.path("martlet"), "up", "--state", state, "--programs", Programs.folder.path, "--routes",
-            folder.appending(path: "routes.json").path,
+            folder.appending(path: "routes.json").path, "--copies", String(Copies.count),
         ]
         var environment = Programs.environment(adding: environment)
         environment["MARTLET_PORT"] = String(port)
@@ -126,17 +129,23 @@ extension LocalServer {
         return pid
     }
 
+    /// Sends a signal to a process, or to all its copies.
     func signal(_ name: String, _ number: Int32) throws {
-        kill(try pid(of: name), number)
+        for pid in try Copies.of(name).map({ try pid(of: $0) }) { kill(pid, number) }
     }
 
-    /// Sends a signal to a process and waits until the supervisor has replaced it with one that is ready.
+    /// Sends a signal to a process, or to all its copies, and waits until the supervisor has replaced them with ones
+    /// that are ready.
     func restart(_ name: String, by number: Int32 = SIGKILL) async throws {
-        let old = try pid(of: name)
-        kill(old, number)
-        try await eventually("\(name) is ready again", within: .seconds(180)) {
-            guard let new = try? pid(of: name), new != old, RunningProgram.isRunning(new) else { return false }
-            return name == "postgres" ? await databaseAnswers() : await isReady(name)
+        let old = try Copies.of(name).map { (name: $0, pid: try pid(of: $0)) }
+        for process in old { kill(process.pid, number) }
+        for process in old {
+            try await eventually("\(process.name) is ready again", within: .seconds(180)) {
+                guard let new = try? pid(of: process.name), new != process.pid, RunningProgram.isRunning(new) else {
+                    return false
+                }
+                return process.name == "postgres" ? await databaseAnswers() : await isReady(process.name)
+            }
         }
     }
 
@@ -223,10 +232,12 @@ extension LocalServer {
         var servicePasswords: [String: String]
     }
 
-    /// Lines of a process's log that contain `text`.
+    /// Lines of a process's log, or of those of all its copies, that contain `text`.
     func lines(of name: String, containing text: String) throws -> [String] {
-        let log = try String(contentsOf: state.appending(path: "log/\(name).log"), encoding: .utf8)
-        return log.split(separator: "\n").filter { $0.contains(text) }.map(String.init)
+        try Copies.of(name).flatMap { name in
+            let log = try String(contentsOf: state.appending(path: "log/\(name).log"), encoding: .utf8)
+            return log.split(separator: "\n").filter { $0.contains(text) }.map(String.init)
+        }
     }
 
     fileprivate static func printLogs(_ state: URL) {

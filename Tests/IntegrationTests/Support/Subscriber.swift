@@ -43,7 +43,8 @@ final class Subscriber: Sendable {
     }
 
     private func follow() async throws {
-        var request = HTTPClientRequest(url: "\(client.url)/api/\(client.appKey)/live/\(collection)")
+        var request = HTTPClientRequest(
+            url: Gateways.spread("\(client.url)/api/\(client.appKey)/live/\(collection)"))
         for (name, value) in client.headers { request.headers.add(name: name, value: value) }
         if let cursor = state.withLock({ $0.cursor }) { request.headers.add(name: "last-event-id", value: cursor) }
         let response = try await Self.http.execute(request, deadline: .distantFuture)

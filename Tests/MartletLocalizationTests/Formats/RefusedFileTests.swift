@@ -12,8 +12,8 @@ struct RefusedFileTests {
             (.strings, "\n/* open", "line 2: A comment is not closed."),
             (.strings, "\"a\" = \"\\Ud83d\";", "line 1: A surrogate pair is incomplete."),
             (.strings, "\"a\n", "line 2: A string is not closed."),
-            (.json, "{\"a\": {\"b\": \"c\"}}", "/a: This must be a string; forms have their own keys."),
-            (.json, "[]", "The file must be an object of keys and texts."),
+            (.json, "{\"a\": {\"b\": \"c\"}}", "/a: Expected a string, found an object; forms have their own keys."),
+            (.json, "[]", "Expected an object of keys and texts, found an array."),
             (.json, "{\"a\": ", "The file cannot be read: Not valid JSON at byte 6."),
             (.json, "{\"a|==|plural.several\": \"c\"}", "/a|==|plural.several: The path after |==| is not valid."),
             (.json, "{\"a\": \"x\", \"a|==|plural.one\": \"c\"}", "/a: The text has no forms by plural."),
@@ -39,7 +39,7 @@ struct RefusedFileTests {
             (
                 .xcstrings,
                 "{\"sourceLanguage\": \"en\", \"strings\": {\"a\": {\"localizations\": {\"de\": {\"stringUnit\": {\"state\": \"done\", \"value\": \"x\"}}}}}}",
-                "/strings/a/localizations/de/stringUnit/state: This must be one of new, translated, needs_review."
+                "/strings/a/localizations/de/stringUnit/state: Expected one of new, translated, needs_review, found \"done\"."
             ),
             (
                 .xcstrings, "{\"sourceLanguage\": \"en\", \"strings\": {\"a/b\": {\"localisations\": {}}}}",

@@ -156,7 +156,7 @@ import Testing
         }
     }
 
-    @Test func `Without a server the client keeps trying, and sends once there is one`() async throws {
+    @Test func `Without a server the client keeps trying, and sends as soon as there is one`() async throws {
         try await withAPNs({ $0.refusesConnections = true }) { test in
             try await test.withClient { client in
                 let send = Task { await client.sendAll(["aa", "bb"]) }

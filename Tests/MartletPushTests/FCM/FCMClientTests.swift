@@ -98,7 +98,7 @@ import Testing
         }
     }
 
-    @Test func `Without an access token nothing is sent, and Google is not asked again at once`() async throws {
+    @Test func `Without an access token nothing is sent, and the next token is not requested at once`() async throws {
         try await withFCM { test in
             test.simulator.setTokenFailure(400)
             for _ in 0..<3 {

@@ -16,7 +16,7 @@ struct DeliveryJournalTests {
             attempt: number, claim: 2 * number, verdict: verdict)
     }
 
-    @Test func `answers are read by the next process, and deliveries that never left are not recorded`() throws {
+    @Test func `answers are read by the next process, and deliveries that were never sent are not recorded`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let verdicts: [Verdict] = [
             .ended(.accepted), .ended(.accepted, receipt: "projects/a/messages/1"),
@@ -101,7 +101,7 @@ struct DeliveryJournalTests {
         journal.end(isKnown: true)
     }
 
-    @Test func `a directory that cannot be created stops nothing`() async throws {
+    @Test func `sending continues if the journal's directory cannot be created`() async throws {
         try await DeliveryWorld.run(setUp: { $0.delivery.journalDirectory = "/dev/null/journal" }) { world in
             try await world.install(3)
             let message = try await world.order(to: 1...3)

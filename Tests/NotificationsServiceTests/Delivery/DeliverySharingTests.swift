@@ -149,7 +149,7 @@ struct DeliverySharingTests {
         }
     }
 
-    @Test func `a lease lasts as long as an answer takes`() async throws {
+    @Test func `a lease is renewed until the answer arrives`() async throws {
         var behaviour = APNsSimulator.Behaviour()
         behaviour.answerDelay = .seconds(300)
         try await DeliveryWorld.run(behaviour, setUp: { $0.delivery.lease = .seconds(30) }) { world in

@@ -43,7 +43,7 @@ struct BounceTests {
         }
     }
 
-    @Test func `Internal services may ask whether mail bounced, and a complaint does not count`() async throws {
+    @Test func `Internal services may query whether mail bounced, and a complaint does not count`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             for (name, kind) in [("a", "hard"), ("b", "complaint"), ("c", "soft")] {
                 let noted = try await app.master(

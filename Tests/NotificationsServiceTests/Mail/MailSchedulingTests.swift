@@ -102,7 +102,7 @@ import Testing
         }
     }
 
-    @Test func `Mail that has lost its job is found`() async throws {
+    @Test func `Due mail without a job gets a new one`() async throws {
         try await MailApp.run { app in
             let address = MailApp.address()
             let order = try await app.master(

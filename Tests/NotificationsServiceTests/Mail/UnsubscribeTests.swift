@@ -23,7 +23,7 @@ struct UnsubscribeTests {
             method, path, body, headers: ["Content-Type": "application/x-www-form-urlencoded"])
     }
 
-    @Test func `Viewing the page changes nothing, its button and a mail program's POST do`() async throws {
+    @Test func `Viewing the page changes nothing; its button and a mail program's POST unsubscribe`() async throws {
         try await MailApp.run { app in
             let path = try await path(app, "ada@example.org")
             let page = try await send(app, "GET", path)

@@ -31,7 +31,7 @@ struct AudienceTests {
         (#"{"where":{"channels":{"$in":["sport"]}}}"#, [3]),
         (#"{"where":{"userId":{"$exists":false}}}"#, [4]), (#"{"segment":"germans","platforms":["ios"]}"#, [1]),
     ])
-    func `an audience selects the right devices`(_ audience: String, _ numbers: [Int]) async throws {
+    func `an audience selects the devices that meet its criteria`(_ audience: String, _ numbers: [Int]) async throws {
         try await NotificationsApp.run { app in
             try await app.install(Self.installations)
             #expect(

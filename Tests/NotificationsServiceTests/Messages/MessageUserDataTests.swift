@@ -43,7 +43,7 @@ struct MessageUserDataTests {
             #expect(
                 portion.next == nil && text.split(separator: "\n").count == 3 && text.contains("from me")
                     && text.contains("for two"))
-            // Who blocks the sender is left out: neither learns of the other by an export.
+            // A user who blocks the sender is omitted, so neither learns of the other from an export.
             #expect(!text.contains("for all") && !text.contains("except"), "\(text)")
             let blocker = UserDataRequest(app: "app1", environment: .live, user: "00000000-0000-4000-8000-000000000003")
             #expect(try await holder.export(blocker).lines.readableBytes == 0)

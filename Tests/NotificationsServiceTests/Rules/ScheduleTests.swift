@@ -39,7 +39,7 @@ import Testing
         #expect(CronExpression(text) == nil)
     }
 
-    @Test func `a rule acts once each time on any number of instances`() async throws {
+    @Test func `a rule acts once at each due time, on any number of instances`() async throws {
         try await NotificationsApp.run { app in
             // Four weeks, so that no time is due by itself.
             let body =

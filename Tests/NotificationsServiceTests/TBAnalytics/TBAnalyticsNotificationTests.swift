@@ -6,7 +6,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// `POST …/notification` and `GET …/storage/TBNotification` in the thesis's format.
+/// `POST …/notification` and `GET …/storage/TBNotification` in the original TBAnalytics format.
 struct TBAnalyticsNotificationTests {
     private static let ada = "0193a000-0000-7000-8000-0000000000aa"
     private static let bob = "0193a000-0000-7000-8000-0000000000bb"

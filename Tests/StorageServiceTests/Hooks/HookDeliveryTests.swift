@@ -119,7 +119,7 @@ import Testing
             try await wait { try await deliveries(app, of: "saved", "?state=dead").count == 1 }
             let dead = try await deliveries(app, of: "saved")[0]
             #expect(dead["attempts"] == .number("5") && dead["status"] == .number("503") && dead["nextAttempt"] == nil)
-            #expect(dead["error"] == .string("It answered with the status 503."))
+            #expect(dead["error"] == .string("The server answered with the status 503."))
             works.withLock { $0 = true }
             guard case .string(let id) = dead["id"] else { return }
             #expect(try await app.master.post("/hooks/saved/deliveries/\(id)/retry").status == 202)

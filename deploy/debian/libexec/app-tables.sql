@@ -25,6 +25,7 @@ WITH RECURSIVE listed (name, policy) AS (VALUES
     ('auth.jobs', 'keep'), ('auth.job_files', 'keep'), ('auth.job_portions', 'keep'), ('storage.jobs', 'keep'),
     ('storage.job_files', 'keep'), ('storage.job_portions', 'keep'), ('config.jobs', 'keep'), ('analytics.jobs', 'keep'),
     ('notifications.jobs', 'keep'), ('notifications.rule_copies', 'keep'), ('storage.index_builds', 'clear'),
+    ('storage.slow_queries', 'clear'),
     ('config.spaces', 'merge'), ('config.ended_experiments', 'merge'), ('config.erased_units', 'merge'),
     ('analytics.spaces', 'same'), ('analytics.terms', 'same'), ('analytics.symbol_chunks', 'keep'),
     ('analytics.salts', 'keep'), ('analytics.rollups', 'keep'), ('analytics.batch', 'keep'), ('analytics.request_counts', 'keep'),

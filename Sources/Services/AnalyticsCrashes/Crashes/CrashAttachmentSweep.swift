@@ -1,8 +1,8 @@
 import AnalyticsShared
 import Foundation
 import Logging
+import MartletBackground
 import MartletFiles
-import MartletJobs
 import MartletPostgres
 
 /// Removes attachment bytes that no row references, and rows whose bytes are gone. Any instance of the service may run

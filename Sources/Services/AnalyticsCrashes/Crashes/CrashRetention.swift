@@ -1,7 +1,7 @@
 import Foundation
 import Logging
+import MartletBackground
 import MartletFiles
-import MartletJobs
 import MartletPostgres
 
 /// Deletes, every hour and in small batches, what is older than the retention period. Daily counts of reports and

@@ -1,8 +1,8 @@
 import Foundation
 import Logging
 import MartletAPI
+import MartletBackground
 import MartletHTTP
-import MartletJobs
 import MartletPostgres
 public import ServiceLifecycle
 import Synchronization

@@ -1,8 +1,8 @@
 import Crypto
 import Foundation
 import Logging
+import MartletBackground
 import MartletCore
-import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization

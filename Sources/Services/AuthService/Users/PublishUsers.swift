@@ -1,6 +1,7 @@
 import Foundation
 import Logging
 import MartletAPI
+import MartletBackground
 import MartletCore
 import MartletHTTP
 import MartletJobs

@@ -35,7 +35,7 @@ extension ConfigurationCheck {
         }
     }
 
-    /// Nil if there is no parent, which the original dashboard writes as 0.
+    /// Nil if there is no parent, which the original TBAnalytics dashboard writes as 0.
     private mutating func parent(_ value: JSONValue?, at place: DocumentPlace) -> String? {
         switch value {
         case nil, .null, .number("0"), .string("0"), .string(""): nil
@@ -102,10 +102,10 @@ extension ConfigurationCheck {
 
     mutating func checkProperty(_ member: JSONValue.Member, of kind: String, at place: DocumentPlace) {
         guard !kind.isEmpty else { return }
-        // The original dashboard also writes the object's kind as a property.
+        // The original TBAnalytics dashboard also writes the object's kind as a property.
         if member.name == "type" {
             if member.value.string != kind {
-                findings.error("wrong-type", at: place, "This must be the object's type, \(kind).")
+                findings.error("wrong-type", at: place, "Expected the object's type, \(kind).")
             }
             return
         }
@@ -116,12 +116,13 @@ extension ConfigurationCheck {
         switch type.verdict(on: member.value) {
         case .good: break
         case .discouraged(let hint): findings.warning("odd-spelling", at: place, "This should be written as \(hint).")
-        case .wrongType(let hint): findings.error("wrong-type", at: place, "This must be \(hint).")
-        case .outOfRange(let hint): findings.error("out-of-range", at: place, "This must be \(hint).")
+        case .wrongType(let hint):
+            findings.error("wrong-type", at: place, "Expected \(hint), found \(member.value.phrase).")
+        case .outOfRange(let hint): findings.error("out-of-range", at: place, "Expected \(hint).")
         case .unknownChoice(let text, let choices):
             let question = NearMiss.question(for: text, among: choices)
             findings.error(
-                "unknown-choice", at: place, "This must be one of: \(choices.joined(separator: ", "))." + question)
+                "unknown-choice", at: place, "Expected one of: \(choices.joined(separator: ", "))." + question)
         }
         if type == .color, let name = member.value.string { use(color: name, at: place) }
     }

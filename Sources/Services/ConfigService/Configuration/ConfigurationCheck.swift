@@ -78,7 +78,7 @@ struct ConfigurationCheck {
             findings.error(
                 "held-back", at: .root / "live",
                 "A published configuration cannot be held back: live must be true or absent.")
-        default: findings.error("wrong-type", at: .root / "live", "This must be true or false.")
+        default: findings.error("wrong-type", at: .root / "live", "Expected true or false.")
         }
     }
 
@@ -132,16 +132,16 @@ struct ConfigurationCheck {
         }
     }
 
-    /// Red, green and blue range from 0 to 255 and alpha from 0 to 1, as the original client reads them.
+    /// Red, green and blue range from 0 to 255 and alpha from 0 to 1, as the original TBAnalytics client reads them.
     mutating func checkColorParts(_ color: JSONValue, at place: DocumentPlace) {
         for (part, limit) in [("red", 255), ("green", 255), ("blue", 255), ("alpha", 1)] {
             guard let value = color[part] else { continue }
             guard case .number(let literal) = value, let number = Double(literal) else {
-                findings.error("wrong-type", at: place / part, "This must be a number.")
+                findings.error("wrong-type", at: place / part, "Expected a number, found \(value.phrase).")
                 continue
             }
             if !(0...Double(limit)).contains(number) {
-                findings.error("out-of-range", at: place / part, "This must be from 0 to \(limit).")
+                findings.error("out-of-range", at: place / part, "Expected 0 to \(limit), found \(value.phrase).")
             }
         }
     }

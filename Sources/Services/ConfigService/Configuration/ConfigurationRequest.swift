@@ -53,7 +53,7 @@ struct ConfigurationRequest: Sendable {
         attributes["now"] = .number(now.timeIntervalSince1970)
         for (name, text) in described {
             guard (1...200).contains(text.utf8.count) else {
-                throw ServiceError(.invalidParameter, "This must have 1 to 200 bytes.", field: name)
+                throw ServiceError(.invalidParameter, "Expected 1 to 200 bytes.", field: name)
             }
             attributes[name] = .string(text)
         }
@@ -68,7 +68,7 @@ struct ConfigurationRequest: Sendable {
     private static func attributes(_ given: JSONValue?) throws -> FlagAttributes {
         guard let given, given != .null else { return [:] }
         guard let members = given.members else {
-            throw ServiceError(.invalidBody, "This must be an object.", field: "attributes")
+            throw ServiceError(.invalidBody, "Expected an object, found \(given.phrase).", field: "attributes")
         }
         guard members.count <= maximumAttributes, given.text.utf8.count <= maximumAttributesSizeInBytes else {
             throw ServiceError(
@@ -89,7 +89,7 @@ extension Request {
             guard let name = HTTPField.Name(HeaderName.deviceID), let text = headers[name] else { return nil }
             guard (1...128).contains(text.utf8.count), text.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) else {
                 throw ServiceError(
-                    .invalidParameter, "This must be 1 to 128 visible ASCII characters.", field: "X-Device-Id")
+                    .invalidParameter, "Expected 1 to 128 visible ASCII characters.", field: "X-Device-Id")
             }
             return text
         }

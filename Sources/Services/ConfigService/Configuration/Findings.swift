@@ -41,11 +41,11 @@ struct Findings: Sendable {
         _ value: JSONValue, at place: DocumentPlace, known: Set<String>? = nil, upTo limit: Int = 1_000
     ) -> [JSONValue.Member] {
         guard let members = value.members else {
-            error("wrong-type", at: place, "This must be an object.")
+            error("wrong-type", at: place, "Expected an object, found \(value.phrase).")
             return []
         }
         guard members.count <= limit else {
-            error("too-many", at: place, "This may have at most \(limit) members.")
+            error("too-many", at: place, "Expected at most \(limit) members, found \(members.count).")
             return []
         }
         for member in members {
@@ -60,11 +60,11 @@ struct Findings: Sendable {
     /// The elements of a list; empty if the value is not a list.
     mutating func elements(_ value: JSONValue, at place: DocumentPlace, upTo limit: Int) -> [JSONValue] {
         guard let elements = value.elements else {
-            error("wrong-type", at: place, "This must be a list.")
+            error("wrong-type", at: place, "Expected an array, found \(value.phrase).")
             return []
         }
         guard elements.count <= limit else {
-            error("too-many", at: place, "This may have at most \(limit) entries.")
+            error("too-many", at: place, "Expected at most \(limit) elements, found \(elements.count).")
             return []
         }
         return elements
@@ -79,14 +79,16 @@ struct Findings: Sendable {
             return nil
         }
         guard let text = value.string else {
-            error("wrong-type", at: place, "This must be text.")
+            error("wrong-type", at: place, "Expected a string, found \(value.phrase).")
             return nil
         }
+        let count = text.unicodeScalars.count
         let hasControls = text.unicodeScalars.contains { $0.properties.generalCategory == .control }
-        guard (minimum...limit).contains(text.unicodeScalars.count), !hasControls else {
+        guard (minimum...limit).contains(count), !hasControls else {
             error(
                 "out-of-range", at: place,
-                "This must have \(minimum) to \(limit) characters and no control characters.")
+                "Expected \(minimum) to \(limit) characters without control characters, found "
+                    + (hasControls ? "a control character." : "\(count)."))
             return nil
         }
         return text

@@ -29,7 +29,9 @@ struct PropertyCatalogue: Sendable {
 
     /// Adds new kinds, and properties of existing kinds.
     mutating func add(_ value: JSONValue) throws(Malformed) {
-        guard let members = value.members else { throw Malformed(path: [], message: "This must be an object.") }
+        guard let members = value.members else {
+            throw Malformed(path: [], message: "Expected an object, found \(value.phrase).")
+        }
         for member in members {
             let kind = try Self.kind(member.value, named: member.name)
             if let known = kinds[member.name] {
@@ -82,7 +84,9 @@ struct PropertyCatalogue: Sendable {
             throw Malformed(
                 path: [name], message: "A kind's name must be 1 to 64 letters, digits and _, starting with a letter.")
         }
-        guard let members = value.members else { throw Malformed(path: [name], message: "This must be an object.") }
+        guard let members = value.members else {
+            throw Malformed(path: [name], message: "Expected an object, found \(value.phrase).")
+        }
         let known: Set<String> = ["framework", "parent", "properties", "isOpen"]
         if let stray = members.first(where: { !known.contains($0.name) }) {
             throw Malformed(path: [name, stray.name], message: "This member is unknown.")
@@ -90,19 +94,20 @@ struct PropertyCatalogue: Sendable {
         var kind = Kind(framework: "custom", parent: nil, properties: [:], isOpen: false)
         if let framework = value["framework"] {
             guard let text = framework.string, (1...64).contains(text.utf8.count) else {
-                throw Malformed(path: [name, "framework"], message: "This must be a string of 1 to 64 bytes.")
+                throw Malformed(path: [name, "framework"], message: "Expected a string of 1 to 64 bytes.")
             }
             kind.framework = text
         }
         if let parent = value["parent"] {
             guard let text = parent.string else {
-                throw Malformed(path: [name, "parent"], message: "This must be the name of a kind.")
+                throw Malformed(
+                    path: [name, "parent"], message: "Expected the name of a kind, found \(parent.phrase).")
             }
             kind.parent = text
         }
         if let isOpen = value["isOpen"] {
             guard case .bool(let flag) = isOpen else {
-                throw Malformed(path: [name, "isOpen"], message: "This must be true or false.")
+                throw Malformed(path: [name, "isOpen"], message: "Expected true or false, found \(isOpen.phrase).")
             }
             kind.isOpen = flag
         }
@@ -113,7 +118,7 @@ struct PropertyCatalogue: Sendable {
     private static func properties(_ value: JSONValue, of kind: String) throws(Malformed) -> [String: PropertyType] {
         let path = [kind, "properties"]
         guard let members = value.members, members.count <= maximumProperties else {
-            throw Malformed(path: path, message: "This must be an object with at most \(maximumProperties) members.")
+            throw Malformed(path: path, message: "Expected an object with at most \(maximumProperties) members.")
         }
         var properties: [String: PropertyType] = [:]
         for member in members {

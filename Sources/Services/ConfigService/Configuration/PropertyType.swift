@@ -20,7 +20,7 @@ enum PropertyType: Sendable, Equatable {
 
     enum Verdict: Equatable {
         case good
-        /// Accepted because the original dashboard wrote it in this way; the text names the better spelling.
+        /// Accepted, because the original TBAnalytics dashboard wrote it; the text names the better spelling.
         case discouraged(String)
         /// The value has the wrong type; the text names the expected one.
         case wrongType(String)
@@ -28,7 +28,7 @@ enum PropertyType: Sendable, Equatable {
         case unknownChoice(String, of: [String])
     }
 
-    /// The original dashboard writes an empty string for a property that is not set, whatever its type.
+    /// The original TBAnalytics dashboard writes an empty string for a property that is not set, whatever its type.
     func verdict(on value: JSONValue) -> Verdict {
         if case .string("") = value { return .good }
         switch self {
@@ -82,7 +82,7 @@ enum PropertyType: Sendable, Equatable {
         }
     }
 
-    /// The original dashboard stored the index of a choice.
+    /// Also accepts the index of a choice, which the original TBAnalytics dashboard stored.
     private static func choice(_ value: JSONValue, of choices: [String]) -> Verdict {
         func isPlace(_ digits: String) -> Bool { Int(digits).map { choices.indices.contains($0) } ?? false }
         return switch value {
@@ -139,7 +139,9 @@ extension PropertyType {
             }
             guard let name = value["type"]?.string else { throw Malformed(message: "The member \"type\" is required.") }
             try self.init(named: name, value)
-        default: throw Malformed(message: "This must be a property type: a name, a list of choices or an object.")
+        default:
+            throw Malformed(
+                message: "Expected a property type: a name, a list of choices or an object, found \(value.phrase).")
         }
     }
 

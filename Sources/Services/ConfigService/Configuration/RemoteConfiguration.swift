@@ -19,25 +19,25 @@ struct RemoteConfiguration: Sendable {
     private static let timeout: Duration = .seconds(2)
 
     /// - Throws: `document-not-found`.
-    func response(to asked: ConfigurationRequest, _ request: Request) async throws -> Response {
-        let space = try await space(asked)
+    func response(to clientRequest: ConfigurationRequest, _ request: Request) async throws -> Response {
+        let space = try await space(clientRequest)
         let index = space.derived { ConfigurationIndex($0.documents(of: .configuration)) }
-        guard let entry = index.entry(for: asked.appVersion, theme: asked.theme) else {
+        guard let entry = index.entry(for: clientRequest.appVersion, theme: clientRequest.theme) else {
             throw ServiceError(
                 .documentNotFound,
-                "There is no configuration for this app version\(asked.theme == nil ? "" : " and theme").")
+                "There is no configuration for this app version\(clientRequest.theme == nil ? "" : " and theme").")
         }
-        var asked = asked
-        await asked.addUserAttributes(users, space.needsOfExperiments)
+        var clientRequest = clientRequest
+        await clientRequest.addUserAttributes(users, space.needsOfExperiments)
         let assignment = await experiments.configuration(
-            entry.document.key.name, for: asked.unit, asked.attributes, in: space)
+            entry.document.key.name, for: clientRequest.unit, clientRequest.attributes, in: space)
         let tested = assignment?.pinned.flatMap { space.version($0.version, of: $0.key) }
         let document = tested ?? entry.document
         guard let compiled = document.compiled as? CompiledConfiguration else { throw ServiceError(.documentNotFound) }
-        await asked.addUserAttributes(users, compiled.needs)
+        await clientRequest.addUserAttributes(users, compiled.needs)
         let assignments = assignment.map { [$0] } ?? []
         let variant = CompiledConfiguration.Variant(
-            overrides: compiled.matches(asked.attributes), themes: index.themes(for: asked.appVersion),
+            overrides: compiled.matches(clientRequest.attributes), themes: index.themes(for: clientRequest.appVersion),
             experiments: assignments.json.text)
         let answer = try compiled.answer(variant, of: document, named: entry.name)
         var headers: HTTPFields = [.vary: "Authorization, X-Device-Id"]
@@ -50,11 +50,11 @@ struct RemoteConfiguration: Sendable {
     }
 
     /// Waits for the generation that an event named if this instance does not have it yet.
-    private func space(_ asked: ConfigurationRequest) async throws -> LiveSpace {
+    private func space(_ clientRequest: ConfigurationRequest) async throws -> LiveSpace {
         let deadline = ContinuousClock.now + Self.timeout
         while true {
-            let space = try await live.current(asked.space)
-            guard let generation = asked.generation, space.generation < generation, .now < deadline else {
+            let space = try await live.current(clientRequest.space)
+            guard let generation = clientRequest.generation, space.generation < generation, .now < deadline else {
                 return space
             }
             try await Task.sleep(for: .milliseconds(20))

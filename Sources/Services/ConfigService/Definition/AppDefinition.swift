@@ -62,7 +62,7 @@ private struct DefinitionReader {
         self.document = document
         guard case .object(let members) = document else {
             self.members = []
-            findings.append(Finding(.error, "bad-shape", at: "", "An app definition must be an object."))
+            findings.append(Finding(.error, "bad-shape", at: "", "Expected an object, found \(document.phrase)."))
             return
         }
         self.members = members
@@ -77,7 +77,7 @@ private struct DefinitionReader {
     mutating func parts(_ name: String) -> [JSONValue.Member] {
         guard let value = document[name] else { return [] }
         guard case .object(let parts) = value else {
-            addFinding("bad-shape", name, "This must be an object of \(name) by name.")
+            addFinding("bad-shape", name, "Expected an object of \(name) by name, found \(value.phrase).")
             return []
         }
         for part in parts where !Self.isName(part.name) {
@@ -92,7 +92,7 @@ private struct DefinitionReader {
         switch document[name] {
         case .string(let text)? where !text.isEmpty && text.utf8.count <= 200: return text
         case nil: addFinding("missing-member", name, "This member is required: \(name).")
-        default: addFinding("bad-shape", name, "This must be a string of 1 to 200 bytes.")
+        default: addFinding("bad-shape", name, "Expected a string of 1 to 200 bytes.")
         }
         return nil
     }
@@ -100,7 +100,7 @@ private struct DefinitionReader {
     mutating func version(_ name: String) -> VersionNumber? {
         guard let value = document[name] else { return nil }
         if case .string(let text) = value, let version = VersionNumber(text) { return version }
-        addFinding("bad-shape", name, "This must be an app's version in quotes, such as \"1.10\".")
+        addFinding("bad-shape", name, "Expected an app's version in quotes, such as \"1.10\", found \(value.phrase).")
         return nil
     }
 
@@ -109,7 +109,7 @@ private struct DefinitionReader {
         guard let requirements = DefinitionCheck.requirements(value) else {
             addFinding(
                 "bad-shape", name,
-                "This must be an object from kinds and operations of the host app to their minimum versions, whole numbers."
+                "Expected an object from kinds and operations of the host app to their minimum versions, whole numbers."
             )
             return [:]
         }
@@ -124,7 +124,7 @@ private struct DefinitionReader {
         else {
             addFinding(
                 "bad-shape", name,
-                "This must be {\"flag\": a flag's key, \"otherwise\": the version to use if the flag is off}.")
+                "Expected {\"flag\": a flag's key, \"otherwise\": the version to use if the flag is off}.")
             return nil
         }
         return AppDefinition.Rollout(flag: flag, otherwise: version)

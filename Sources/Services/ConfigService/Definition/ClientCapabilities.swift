@@ -21,7 +21,7 @@ struct ClientCapabilities: Sendable {
     init(_ request: Request) throws {
         client = try request.uri.queryParameters["client"].map { text in
             guard let version = VersionNumber(String(text)) else {
-                throw ServiceError(.invalidParameter, "This must be the app's version, such as 1.10.", field: "client")
+                throw ServiceError(.invalidParameter, "Expected the app's version, such as 1.10.", field: "client")
             }
             return version
         }
@@ -29,7 +29,7 @@ struct ClientCapabilities: Sendable {
             guard let components = Self.components(text) else {
                 throw ServiceError(
                     .invalidParameter,
-                    "This must be at most \(Self.maximumComponents) names with their versions, such as RoundImageView:1,ChartView:2.",
+                    "Expected at most \(Self.maximumComponents) names with their versions, such as RoundImageView:1,ChartView:2.",
                     field: "capabilities")
             }
             return components

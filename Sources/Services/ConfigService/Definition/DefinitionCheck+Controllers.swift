@@ -32,11 +32,12 @@ extension DefinitionCheck {
     /// names them.
     private mutating func check(names: JSONValue, _ parts: [JSONValue.Member], _ what: String, at path: String) {
         guard case .array(let elements) = names else {
-            return addFinding("bad-shape", path, "This must be a list of names of the app's \(what)s.")
+            return addFinding(
+                "bad-shape", path, "Expected an array of names of the app's \(what)s, found \(names.phrase).")
         }
         for (index, element) in elements.enumerated() {
             guard case .string(let name) = element else {
-                addFinding("bad-shape", "\(path)/\(index)", "This must be a name.")
+                addFinding("bad-shape", "\(path)/\(index)", "Expected a name, found \(element.phrase).")
                 continue
             }
             refer(to: name, in: parts, what, at: "\(path)/\(index)")
@@ -44,10 +45,10 @@ extension DefinitionCheck {
     }
 
     mutating func check(actions: JSONValue, at path: String) {
-        guard case .array(let actions) = actions else {
-            return addFinding("bad-shape", path, "This must be a list of actions.")
+        guard case .array(let elements) = actions else {
+            return addFinding("bad-shape", path, "Expected an array of actions, found \(actions.phrase).")
         }
-        for (index, action) in actions.enumerated() { check(action: action, at: "\(path)/\(index)") }
+        for (index, action) in elements.enumerated() { check(action: action, at: "\(path)/\(index)") }
     }
 
     private mutating func check(action: JSONValue, at path: String) {

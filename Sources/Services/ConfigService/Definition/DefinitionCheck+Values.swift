@@ -27,27 +27,28 @@ extension DefinitionCheck {
         case (.distance, .string("fill")), (.length, .string("fill")): nil
         case (.distance, .number(let literal)):
             isNumber(literal, in: -100_000...100_000)
-                ? nil : ("bad-layout", "A distance must be a number of points from -100000 to 100000.")
+                ? nil : ("bad-layout", "Expected a distance from -100000 to 100000 points, found \(value.phrase).")
         case (.length, .number(let literal)):
             isNumber(literal, in: 0...100_000)
-                ? nil : ("bad-layout", "A length must be a number of points from 0 to 100000.")
-        case (.distance, _), (.length, _): ("bad-layout", "This must be a number of points, or \"fill\".")
+                ? nil : ("bad-layout", "Expected a length from 0 to 100000 points, found \(value.phrase).")
+        case (.distance, _), (.length, _):
+            ("bad-layout", "Expected a number of points, or \"fill\", found \(value.phrase).")
         case (.size, .number(let literal)) where isNumber(literal, in: 1...1_000): nil
-        case (.size, _): ("bad-layout", "A text size must be a number of points from 1 to 1000.")
+        case (.size, _): ("bad-layout", "Expected a text size from 1 to 1000 points, found \(value.phrase).")
         case (.count, .number(let literal)) where Int(literal).map { (0...10_000).contains($0) } == true: nil
-        case (.count, _): ("bad-layout", "This must be a whole number from 0 to 10000.")
+        case (.count, _): ("bad-layout", "Expected a whole number from 0 to 10000, found \(value.phrase).")
         case (.orientation, .string("vertical")), (.orientation, .string("horizontal")): nil
-        case (.orientation, _): ("bad-layout", "This must be \"vertical\" or \"horizontal\".")
+        case (.orientation, _): ("bad-layout", "Expected \"vertical\" or \"horizontal\".")
         case (.color, .string(let text)) where isColor(text): nil
         case (.color, _): ("bad-color", "A colour must be #rrggbb or #rrggbbaa.")
         case (.url, .string(let text)) where isAddress(text): nil
-        case (.url, _): ("bad-url", "This must be a path or an https URL.")
+        case (.url, _): ("bad-url", "Expected a path or an https URL.")
         case (.degrees, .number(let literal)) where isNumber(literal, in: -180...180): nil
-        case (.degrees, _): ("bad-value", "This must be a number of degrees from -180 to 180.")
+        case (.degrees, _): ("bad-value", "Expected a number of degrees from -180 to 180, found \(value.phrase).")
         case (.flag, .bool): nil
-        case (.flag, _): ("bad-value", "This must be true or false.")
-        case (.text, .array), (.text, .object): ("bad-value", "This must be a string.")
-        case (.view, _), (.model, _), (.controller, _): ("bad-value", "This must be a name.")
+        case (.flag, _): ("bad-value", "Expected true or false, found \(value.phrase).")
+        case (.text, .array), (.text, .object): ("bad-value", "Expected a string, found \(value.phrase).")
+        case (.view, _), (.model, _), (.controller, _): ("bad-value", "Expected a name, found \(value.phrase).")
         default: nil
         }
     }
@@ -96,7 +97,7 @@ extension DefinitionCheck {
 
     private mutating func check(translation: JSONValue, at path: String) {
         guard case .string(let key) = translation else {
-            return addFinding("bad-value", path, "This must be the key of a translation.")
+            return addFinding("bad-value", path, "Expected the key of a translation, found \(translation.phrase).")
         }
         guard checkedKeys.insert(key).inserted else { return }
         if translations.isEmpty {

@@ -43,7 +43,7 @@ extension DefinitionCheck {
 
     private mutating func check(requires: JSONValue, hasFallback: Bool, at path: String) {
         if Self.requirements(requires) == nil {
-            addFinding("bad-shape", path, "This must be an object of whole numbers.")
+            addFinding("bad-shape", path, "Expected an object of whole numbers.")
         }
         if !hasFallback {
             addFinding(
@@ -76,7 +76,10 @@ extension DefinitionCheck {
                     continue
                 }
             }
-        default: addFinding("bad-shape", path, "This must be a list of views or an object of views by name.")
+        default:
+            addFinding(
+                "bad-shape", path,
+                "Expected an array of views or an object of views by name, found \(contents.phrase).")
         }
     }
 }

@@ -88,7 +88,7 @@ struct DefinitionCheck {
             }
             return kind
         default:
-            addFinding("bad-shape", path + "/kind", "This must be a string.")
+            addFinding("bad-shape", path + "/kind", "Expected a string.")
             return standard
         }
     }

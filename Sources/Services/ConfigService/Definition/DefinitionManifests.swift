@@ -51,7 +51,7 @@ final class DefinitionManifests: Sendable {
     /// The answer `{"manifest":{…},"signature":"…"}` for an edition, with the manifest in canonical form.
     ///
     /// - Parameter more: Further members, each preceded by a comma; may be empty.
-    func answer(of edition: DefinitionEdition, under head: Head, saying more: String) async throws
+    func answer(of edition: DefinitionEdition, under head: Head, adding more: String) async throws
         -> StoredContent
     {
         // The validity starts at the end of the current day.

@@ -36,7 +36,7 @@ struct ListDocuments: Endpoint {
         let after = request.uri.queryParameters["after"].map(String.init)
         guard after?.utf8.contains(0) != true else {
             throw ServiceError(
-                .invalidParameter, "This must be a document's name, without NUL characters.", field: "after")
+                .invalidParameter, "Expected a document's name, without NUL characters.", field: "after")
         }
         let list = try await documents.list(kind, in: try context.space, after: after, limit: limit + 1)
         let page = list.prefix(limit)

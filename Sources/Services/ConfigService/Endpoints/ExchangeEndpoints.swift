@@ -74,7 +74,7 @@ struct ImportDocuments: Endpoint {
         let fields = try await BodyFields(request, ["documents"], upTo: Exchange.maximumSizeInBytes)
         guard case .array(let documents)? = fields["documents"], documents.count <= Exchange.maximumDocuments else {
             throw ServiceError(
-                .invalidBody, "This must be an array of at most \(Exchange.maximumDocuments) documents.",
+                .invalidBody, "Expected an array of at most \(Exchange.maximumDocuments) documents.",
                 field: "documents")
         }
         let items = try documents.enumerated().map { try item($1, "documents.\($0)") }

@@ -44,7 +44,7 @@ struct PublishDraft: Endpoint {
         }
         let now = publisher.now()
         guard date > now, date < now.addingTimeInterval(366 * 86_400) else {
-            throw ServiceError(.invalidBody, "This must be a time in the future, within 366 days.", field: "at")
+            throw ServiceError(.invalidBody, "Expected a time in the future, within 366 days.", field: "at")
         }
         var response = Response.json(try await publisher.schedule(publication, at: date, if: condition))
         response.status = .accepted
@@ -124,8 +124,9 @@ struct Withdraw: Endpoint {
     }
 }
 
-/// Publishes here the other environment's live version, or the one that `version` names. The draft follows unless it
-/// has unpublished changes. The document is created if it does not exist and the caller may create it.
+/// Publishes the live version of the app's other environment, or the one that `version` names, in this environment. The
+/// draft becomes that version, too, unless it has unpublished changes. The document is created if it does not exist and
+/// the caller may create it.
 struct Promote: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/promote", "promote", "Publishes a version from the app's other environment.",
@@ -263,7 +264,7 @@ extension BodyFields {
     func note() throws -> String {
         let note = try string("note") ?? ""
         guard note.unicodeScalars.count <= 2_000 else {
-            throw ServiceError(.invalidBody, "This may have at most 2,000 characters.", field: "note")
+            throw ServiceError(.invalidBody, "Expected at most 2,000 characters.", field: "note")
         }
         return note
     }

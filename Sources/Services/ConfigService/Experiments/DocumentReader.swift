@@ -18,7 +18,7 @@ struct DocumentReader {
     mutating func object(_ value: JSONValue?, at path: String, known: Set<String>) -> JSONValue? {
         guard let value, value != .null else { return nil }
         guard case .object(let members) = value else {
-            error("wrong-type", at: path, "This must be an object.")
+            error("wrong-type", at: path, "Expected an object, found \(value.phrase).")
             return nil
         }
         for member in members where !known.contains(member.name) {
@@ -34,9 +34,10 @@ struct DocumentReader {
         }
         guard case .array(let elements) = value, count.contains(elements.count) else {
             if value != .null {
+                let found = value.elements.map { "\($0.count)" } ?? value.phrase
                 error(
-                    "wrong-type", at: path, "This must be a list of \(count.lowerBound) to \(count.upperBound) entries."
-                )
+                    "wrong-type", at: path,
+                    "Expected an array of \(count.lowerBound) to \(count.upperBound) elements, found \(found).")
             }
             return []
         }
@@ -45,8 +46,13 @@ struct DocumentReader {
 
     mutating func text(_ value: JSONValue?, at path: String, upTo limit: Int = 200) -> String? {
         guard let value, value != .null else { return nil }
-        guard case .string(let text) = value, text.unicodeScalars.count <= limit else {
-            error("wrong-type", at: path, "This must be a string of at most \(limit) characters.")
+        guard case .string(let text) = value else {
+            error("wrong-type", at: path, "Expected a string, found \(value.phrase).")
+            return nil
+        }
+        let count = text.unicodeScalars.count
+        guard count <= limit else {
+            error("wrong-type", at: path, "Expected at most \(limit) characters, found \(count).")
             return nil
         }
         return text
@@ -57,7 +63,8 @@ struct DocumentReader {
         guard case .string(let text)? = value, DocumentKey.isName(text), !text.contains("~") else {
             error(
                 "invalid-name", at: path,
-                "This must be 1 to 64 letters, digits and . _ -, starting with a letter or digit.")
+                "Expected 1 to 64 letters, digits and . _ -, starting with a letter or digit, found "
+                    + Self.quote(value) + ".")
             return ""
         }
         return text
@@ -67,7 +74,9 @@ struct DocumentReader {
     mutating func number(_ value: JSONValue?, at path: String, in range: ClosedRange<Double>) -> Double? {
         guard let value, value != .null else { return nil }
         guard case .number(let literal) = value, let number = Double(literal), range.contains(number) else {
-            error("out-of-range", at: path, "This must be a number from \(range.lowerBound) to \(range.upperBound).")
+            error(
+                "out-of-range", at: path,
+                "Expected a number from \(range.lowerBound) to \(range.upperBound), found \(value.phrase).")
             return nil
         }
         return number
@@ -77,8 +86,8 @@ struct DocumentReader {
         guard let value, value != .null else { return nil }
         guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
             error(
-                "out-of-range", at: path, "This must be a whole number from \(range.lowerBound) to \(range.upperBound)."
-            )
+                "out-of-range", at: path,
+                "Expected a whole number from \(range.lowerBound) to \(range.upperBound), found \(value.phrase).")
             return nil
         }
         return number
@@ -87,7 +96,7 @@ struct DocumentReader {
     mutating func flag(_ value: JSONValue?, at path: String) -> Bool? {
         guard let value, value != .null else { return nil }
         guard case .bool(let flag) = value else {
-            error("wrong-type", at: path, "This must be true or false.")
+            error("wrong-type", at: path, "Expected true or false, found \(value.phrase).")
             return nil
         }
         return flag
@@ -98,9 +107,8 @@ struct DocumentReader {
     {
         guard let value, value != .null else { return nil }
         guard case .string(let text) = value, let choice = Choice(rawValue: text) else {
-            error(
-                "unknown-value", at: path,
-                "This must be one of " + Choice.allCases.map(\.rawValue).joined(separator: ", ") + ".")
+            let expected = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            error("unknown-value", at: path, "Expected one of \(expected), found \(Self.quote(value)).")
             return nil
         }
         return choice
@@ -109,10 +117,15 @@ struct DocumentReader {
     mutating func time(_ value: JSONValue?, at path: String) -> Date? {
         guard let value, value != .null else { return nil }
         guard case .string(let text) = value, let time = Date(rfc3339: text) else {
-            error("wrong-type", at: path, "This must be a time such as 2026-11-22T08:48:59Z.")
+            error("wrong-type", at: path, "Expected a time such as 2026-11-22T08:48:59Z, found \(Self.quote(value)).")
             return nil
         }
         return time
     }
 
+    /// The beginning of a string in quotes, or what else the value is.
+    private static func quote(_ value: JSONValue?) -> String {
+        guard case .string(let text)? = value else { return value?.phrase ?? "nothing" }
+        return JSONValue.excerpt(text)
+    }
 }

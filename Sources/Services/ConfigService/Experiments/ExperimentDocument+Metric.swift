@@ -36,16 +36,16 @@ extension ExperimentDocument.Metric {
         let days = reader.integer(
             json["covariateDays"], at: path + "/covariateDays", in: 1...ExperimentQuestion.maximumCovariateDays)
         covariateDays = days ?? Self.defaultCovariateDays
-        checkSource(at: path, saysDays: days != nil, &reader)
+        checkSource(at: path, hasCovariateDays: days != nil, &reader)
     }
 
     /// Reports conflicts among the members that describe the source of the data.
-    private func checkSource(at path: String, saysDays: Bool, _ reader: inout DocumentReader) {
+    private func checkSource(at path: String, hasCovariateDays: Bool, _ reader: inout DocumentReader) {
         for (name, text) in [("event", event), ("property", property), ("denominatorEvent", denominatorEvent)]
         where text != nil {
             if text?.isEmpty == true || text?.utf8.contains(0) == true {
                 reader.error(
-                    "wrong-type", at: "\(path)/\(name)", "This must be a nonempty name without NUL characters.")
+                    "wrong-type", at: "\(path)/\(name)", "Expected a nonempty name without NUL characters.")
             }
             if event == nil {
                 reader.error(
@@ -61,7 +61,7 @@ extension ExperimentDocument.Metric {
                 "conflict", at: path + "/denominatorEvent",
                 "denominatorEvent is required for a ratio and not allowed otherwise.")
         }
-        if saysDays, event == nil || !hasCovariate {
+        if hasCovariateDays, event == nil || !hasCovariate {
             reader.error(
                 "conflict", at: path + "/covariateDays", "covariateDays requires an event and \"covariate\":true.")
         }

@@ -40,11 +40,11 @@ extension ExperimentDocument {
         if let configuration, !DocumentKey.isName(configuration) {
             reader.error(
                 "invalid-name", at: "/configuration",
-                "This must be the name of a configuration, such as 1.2.0 or 1.2.0~Dark.")
+                "Expected the name of a configuration, such as 1.2.0 or 1.2.0~Dark.")
         }
         appVersion = reader.text(json["appVersion"], at: "/appVersion", upTo: 64)
         if let appVersion, let configuration, configuration.prefix(while: { $0 != "~" }) != appVersion {
-            reader.error("conflict", at: "/appVersion", "This must be the app version of the configuration.")
+            reader.error("conflict", at: "/appVersion", "Expected the app version of the configuration.")
         }
         let elements = reader.elements(json["variations"], at: "/variations", in: 2...Self.maximumVariations)
         variations = elements.enumerated().map {
@@ -75,7 +75,7 @@ extension ExperimentDocument {
         start = reader.time(json["start"], at: "/start")
         end = reader.time(json["end"], at: "/end")
         if let start, let end, start >= end {
-            reader.error("out-of-range", at: "/end", "This must be after the start.")
+            reader.error("out-of-range", at: "/end", "Expected a time after the start.")
         }
         unit = reader.choice(json["unit"], at: "/unit") ?? .user
         seed = reader.text(json["seed"], at: "/seed", upTo: 100) ?? ""
@@ -140,7 +140,7 @@ extension ExperimentDocument.Variation {
             let name = reader.text(pin["name"], at: path + "/configuration/name", upTo: 129) ?? ""
             if !DocumentKey.isName(name) {
                 reader.error(
-                    "invalid-name", at: path + "/configuration/name", "This must be the name of a configuration.")
+                    "invalid-name", at: path + "/configuration/name", "Expected the name of a configuration.")
             }
             let version = reader.integer(pin["version"], at: path + "/configuration/version", in: 1...Int(Int32.max))
             if pin["version"] == nil {
@@ -155,7 +155,7 @@ extension ExperimentDocument.Variation {
         guard case .object(let members) = value, members.count <= ExperimentDocument.maximumFlags else {
             reader.error(
                 "wrong-type", at: path + "/flags",
-                "This must be an object of at most \(ExperimentDocument.maximumFlags) flags.")
+                "Expected an object of at most \(ExperimentDocument.maximumFlags) flags.")
             return
         }
         flags = members

@@ -33,7 +33,7 @@ struct EvaluationContext: Sendable {
     }
 
     /// The same context with the attributes of the user that `needs` names.
-    func knowing(_ users: UserAttributes, _ needs: UserAttributes.Needs) async -> EvaluationContext {
+    func addingUserAttributes(_ users: UserAttributes, _ needs: UserAttributes.Needs) async -> EvaluationContext {
         var context = self
         context.attributes = await users.adding(to: attributes, of: principal, needs)
         return context

@@ -1,8 +1,8 @@
 import Logging
 import MartletAPI
+import MartletBackground
 import MartletCore
 import MartletHTTP
-import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization

@@ -197,7 +197,7 @@ struct DraftCondition: Sendable {
 
     private let wanted: Wanted
 
-    /// For changes not made by someone who has seen the draft.
+    /// For changes whose author has not read the draft.
     static let none = DraftCondition(wanted: .anything)
 
     private init(wanted: Wanted) {

@@ -1,8 +1,8 @@
 import CoreMetrics
 import Foundation
 import Logging
+import MartletBackground
 import MartletCore
-import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization
@@ -108,9 +108,9 @@ final class LiveDocuments: Service {
                 group.addTask { await self.followNotifications(gap) }
                 await NotifiedLoop(every: Self.interval, startsAtOnce: false).run(on: gaps) {
                     await attempt(
-                        "Could not look for published versions; retrying.", level: .debug, logger: self.logger
+                        "Could not check for published versions; retrying.", level: .debug, logger: self.logger
                     ) {
-                        try await self.look()
+                        try await self.checkGenerations()
                     }
                 }
             }
@@ -213,7 +213,7 @@ final class LiveDocuments: Service {
         }
     }
 
-    /// - Parameter gap: Triggers a check of all spaces after a gap in which notifications may have been missed.
+    /// - Parameter gap: Signals that notifications may have been missed, so that all spaces are checked.
     private func followNotifications(_ gap: AsyncStream<Void>.Continuation) async {
         for await notification in postgres.listen(Self.channel) {
             if let space = AppSpace(notification.payload), !notification.mayHaveMissed {
@@ -224,7 +224,7 @@ final class LiveDocuments: Service {
         }
     }
 
-    private func look() async throws {
+    private func checkGenerations() async throws {
         let (known, followers) = state.withLock { state in
             (state.entries.mapValues(\.current.generation), state.entries.values.reduce(0) { $0 + $1.followers.count })
         }
@@ -232,8 +232,7 @@ final class LiveDocuments: Service {
         followersGauge.record(followers)
         guard !known.isEmpty else { return }
         let generations = try await store.generations(of: Array(known.keys))
-        // Any other generation counts, not only a greater one: after a restore, generations start again from an older
-        // one.
+        // A smaller generation counts too: after a restore, generations continue from an older number.
         for (space, generation) in known where generations[space, default: 0] != generation { refresh(space) }
     }
 }

@@ -29,7 +29,7 @@ protocol PublishedKind: Sendable {
     /// - Throws: An error for a document in which `check` would find errors.
     func compile(_ document: JSONValue, named name: String) throws -> any Sendable
 
-    /// The content to store here when content is brought in from another space.
+    /// The content to store here when `content` comes from another space.
     ///
     /// - Parameter live: The live content of the document here; nil if there is none.
     func transferred(_ content: JSONValue, onto live: JSONValue?) -> JSONValue
@@ -37,7 +37,7 @@ protocol PublishedKind: Sendable {
     /// The versions of other documents that must be available as long as this one is live.
     func pins(_ document: JSONValue) -> [PinnedVersion]
 
-    /// The same, for a kind that also needs other versions of the document itself.
+    /// As `pins(_:)`, for a kind that also needs other versions of the document itself.
     func pins(_ document: JSONValue, named name: String) -> [PinnedVersion]
 }
 

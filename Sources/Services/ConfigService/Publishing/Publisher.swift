@@ -100,7 +100,7 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Publishes content that was brought in from another space. The draft is not changed.
+    /// Publishes content from another space. The draft is not changed.
     func take(_ content: String, _ request: Request) async throws -> String {
         try await run(request) { document, space, transaction in
             try await add(
@@ -150,7 +150,7 @@ struct Publisher: Sendable {
         }
     }
 
-    /// Checks content and stores it as the next version.
+    /// Checks the content and stores it as the next version.
     ///
     /// - Parameter checked: Findings already made; nil to check the content here.
     func add(
@@ -203,7 +203,8 @@ struct Publisher: Sendable {
         _ document: DocumentStore.Document, _ request: Request, _ transaction: PostgresTransaction
     ) async throws -> Bool {
         guard let draft = document.draft else { return true }
-        // The document was just created, or by someone who has not published it yet.
+        // No version yet: either this call has created the document, with the draft {}, or someone has written a draft
+        // and has not published it.
         guard document.lastVersion > 0 else { return draft == "{}" }
         return try await VersionStore.content(
             document.liveVersion ?? document.lastVersion, of: request.key, in: request.space, transaction) == draft

@@ -59,7 +59,7 @@ struct ScheduleStore: Sendable {
         return try rows.map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// - Returns: The cancelled publication as JSON; nil if none of these kinds is waiting under this id.
+    /// - Returns: The cancelled publication as JSON; nil if no waiting publication of these kinds has this id.
     func cancel(_ id: UUID, in space: AppSpace, kinds: [DocumentKind]) async throws -> String? {
         try await postgres.query(
             """

@@ -59,8 +59,8 @@ extension Catalogue {
         return try json.draft(upTo: LocalizationLimits.documentSizeInBytes)
     }
 
-    /// Turns a language on or off. A catalogue that declares no languages has all of them on, so they are declared
-    /// first.
+    /// Publishes or unpublishes a language. A catalogue that declares no languages publishes all of them, so all are
+    /// declared first.
     mutating func declare(_ language: LanguageTag, isPublished: Bool) {
         if languages.isEmpty { for other in allLanguages { languages[other] = Language(isPublished: true) } }
         languages[language, default: Language(isPublished: isPublished)].isPublished = isPublished
@@ -83,7 +83,8 @@ extension Request {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let language = LanguageTag(String(text)) else {
             throw ServiceError(
-                .invalidParameter, "This must be a language tag such as de or pt-BR.", field: String(name))
+                .invalidParameter, "Expected a language tag such as de or pt-BR, found \(JSONValue.excerpt(text)).",
+                field: String(name))
         }
         return language
     }
@@ -95,8 +96,9 @@ extension Request {
     where Choice.RawValue == String {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let choice = Choice(rawValue: String(text)) else {
+            let expected = Choice.allCases.map(\.rawValue).joined(separator: ", ")
             throw ServiceError(
-                .invalidParameter, "This must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
+                .invalidParameter, "Expected one of \(expected), found \(JSONValue.excerpt(text)).",
                 field: String(name))
         }
         return choice

@@ -43,7 +43,7 @@ struct UserAttributes: Sendable {
         if needs.profile {
             do {
                 let known = try await profiles.value(of: principal) ?? .object([])
-                for name in FlagAttributes.ofAuth { user[name] = known[name].map { FlagValue($0) } ?? .null }
+                for name in FlagAttributes.namesFromAuth { user[name] = known[name].map { FlagValue($0) } ?? .null }
             } catch {
                 logger.debug(
                     "Could not load a user's profile; conditions on it do not match.",
@@ -57,7 +57,7 @@ struct UserAttributes: Sendable {
 }
 
 extension Condition {
-    var needs: UserAttributes.Needs { .init(roles: asksForRoles, profile: asksForProfile) }
+    var needs: UserAttributes.Needs { .init(roles: testsRoles, profile: testsProfile) }
 }
 
 extension LiveSpace {
@@ -69,7 +69,7 @@ extension LiveSpace {
 
     /// The attributes that decide the values of flags without experiments.
     var needsOfRules: UserAttributes.Needs {
-        flags.map { .init(roles: $0.flags.asksForRoles, profile: $0.flags.asksForProfile) } ?? .init()
+        flags.map { .init(roles: $0.flags.testsRoles, profile: $0.flags.testsProfile) } ?? .init()
     }
 }
 

@@ -60,7 +60,7 @@ struct Dashboard: Sendable {
 
     private static let assetHeaders = [("x-content-type-options", "nosniff")]
 
-    /// The page loads nothing inline and nothing from other hosts, is not shown in frames and sends no referrer.
+    /// The page loads nothing inline and nothing from other hosts, cannot be framed, and sends no referrer.
     private static let pageHeaders = [
         (
             "content-security-policy",

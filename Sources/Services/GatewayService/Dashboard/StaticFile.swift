@@ -60,7 +60,7 @@ struct StaticFile: Sendable {
     }
 }
 
-/// What a request says about the representation that it wants: encodings, and tags of those that the client has.
+/// The representation that a request accepts: the encodings, and the tags of the representations that the client has.
 struct RequestedRepresentation {
     private(set) var acceptsBrotli = false
     private(set) var acceptsGzip = false

@@ -33,7 +33,7 @@ final class ClientConnections: Sendable {
 
         /// Keeps the connection busy until `written` succeeds or the time limit passes. Closing it earlier would cut
         /// off the answer.
-        func stays(until written: EventLoopFuture<Void>, atMost limit: TimeAmount) {
+        func keepBusy(until written: EventLoopFuture<Void>, atMost limit: TimeAmount) {
             began()
             let timeUp = channel.eventLoop.scheduleTask(in: limit) {}
             written.whenComplete { _ in timeUp.cancel() }

@@ -382,7 +382,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         if case .closed = phase { return }
         let idleDeadline = worker.idleDeadline(worker.settings.idleTimeout)
         if let context, context.hasUnsentBytes {
-            client.permit?.stays(until: context.whenSent(), atMost: worker.settings.idleTimeout)
+            client.permit?.keepBusy(until: context.whenSent(), atMost: worker.settings.idleTimeout)
         }
         guard !writer.closesConnection, !isReadingBody else { return linger(within: isStream ? idleDeadline : nil) }
         phase = .head

@@ -229,7 +229,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
         context.writeAndFlush(wrapOutboundOut(payload), promise: sent)
         var isSent = false
         sent.futureResult.assumeIsolated().whenComplete { _ in isSent = true }
-        if !isSent { client.permit?.stays(until: sent.futureResult, atMost: worker.settings.idleTimeout) }
+        if !isSent { client.permit?.keepBusy(until: sent.futureResult, atMost: worker.settings.idleTimeout) }
     }
 
     /// Ends the exchange after a complete answer. The rest of the request is not needed (RFC 9113 §8.1).

@@ -42,7 +42,7 @@ struct Listener: Sendable {
             }
             .bind(host: host, port: port)
             .get()
-        await PortSharing.spread(server)
+        await PortSharing.removeFilter(server)
         return server
     }
 

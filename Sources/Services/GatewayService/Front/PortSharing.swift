@@ -63,7 +63,7 @@ enum PortSharing {
     }
 
     /// Removes the filter left by an earlier hand-over.
-    static func spread(_ server: any Channel) async {
+    static func removeFilter(_ server: any Channel) async {
         guard let options = server as? any SocketOptionProvider else { return }
         try? await options.unsafeSetSocketOption(level: .socket, name: detachFilter, value: Int32(0)).get()
     }
@@ -76,14 +76,14 @@ enum PortSharing {
         // The filter selects a socket by its index in the kernel's list. At most one of the first two is ours. For an
         // index without a socket, the kernel distributes connections over all of them.
         for place in UInt32(0)...1 {
-            guard await steer(server, to: place) else { return false }
+            guard await redirect(server, to: place) else { return false }
             if await !accepts() { return true }
         }
-        await spread(server)
+        await removeFilter(server)
         return false
     }
 
-    private static func steer(_ server: any Channel, to place: UInt32) async -> Bool {
+    private static func redirect(_ server: any Channel, to place: UInt32) async -> Bool {
         guard let options = server as? any SocketOptionProvider else { return false }
         let instruction = UnsafeMutablePointer<Instruction>.allocate(capacity: 1)
         defer { instruction.deallocate() }
@@ -93,7 +93,7 @@ enum PortSharing {
             != nil
     }
     #else
-    static func spread(_: any Channel) async {}
+    static func removeFilter(_: any Channel) async {}
     static func handOver(_: any Channel, accepts: () async -> Bool) async -> Bool { false }
     #endif
 }

@@ -33,7 +33,9 @@ struct KeyRingFeed: Sendable {
         do {
             try file.save(ring)
         } catch {
-            logger.error("Could not write the key ring to disk.", metadata: ["error": "\(error)"])
+            logger.error(
+                "Could not write the key ring to disk; a restart without auth would use an older one.",
+                metadata: ["error": "\(error)"])
         }
     }
 }

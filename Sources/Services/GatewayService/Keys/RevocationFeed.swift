@@ -42,8 +42,8 @@ struct RevocationFeed: Sendable {
         }
     }
 
-    /// Saves the latest state repeatedly, using at most a tenth of the time. No caller waits for it, and many sessions
-    /// that end together cost one write.
+    /// Saves the latest state repeatedly and spends at most a tenth of the time on it. No caller waits for a save, and
+    /// many sessions that end together cost one write.
     private func save(_ unsaved: AsyncStream<RevokedSessions>) async {
         // A separate task, so that the last state is saved even after this one is cancelled.
         await Task {
@@ -52,7 +52,9 @@ struct RevocationFeed: Sendable {
                 do {
                     try file.save(revoked)
                 } catch {
-                    logger.error("Could not write the ended sessions to disk.", metadata: ["error": "\(error)"])
+                    logger.error(
+                        "Could not write the ended sessions to disk; retrying with the next change.",
+                        metadata: ["error": "\(error)"])
                 }
                 try? await Task.sleep(for: min((ContinuousClock.now - start) * 9, .seconds(5)))
             }

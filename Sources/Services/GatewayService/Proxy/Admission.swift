@@ -9,8 +9,8 @@ struct Admission {
     /// The client address that limits are counted by; nil if the client has no IP address.
     let address: IPAddress?
 
-    /// Checks address, route, length, credentials and rates, in this order, so that rejecting a request costs the
-    /// attacker most and the gateway least.
+    /// Checks the rate of the address, then route, length, credentials and their rates. The cheapest checks come first,
+    /// so that an attacker's request costs the gateway little.
     init(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ client: ClientConnection, _ worker: Worker)
         throws(Refusal)
     {

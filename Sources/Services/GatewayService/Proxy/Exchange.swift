@@ -22,6 +22,8 @@ final class Exchange {
     private(set) var origin: String?
     private(set) var isUpgrade = false
     let started: NIODeadline
+    /// Nil unless the request is traced.
+    let trace: ExchangeTrace?
     private(set) var status = 0
     private(set) var bytesIn: Int64 = 0
     private(set) var bytesOut: Int64 = 0
@@ -53,7 +55,7 @@ final class Exchange {
     /// Set if the answer may be repeated from `NotModifiedCache`.
     private var notModifiedKey: NotModifiedCache.Key?
     /// The credential against whose limit the request will count once its body is complete.
-    private var laterCredential: String?
+    private var credentialToCount: String?
     private var contentLength: Int64?
     /// Deadlines for the complete body and for its next part. Both are extended by the time during which the upstream
     /// accepted nothing.
@@ -81,6 +83,7 @@ final class Exchange {
         method = head.method
         requestID = head.value(head.requestID, in: bytes).flatMap(RequestID.init(given:)) ?? worker.takeRequestID()
         started = .now()
+        trace = worker.settings.traces.flatMap { ExchangeTrace.start($0, head, bytes, front.client) }
         lastProgress = worker.now
         if let origin = head.value(head.origin, in: bytes), !worker.settings.allowedOrigins.isEmpty {
             let text = origin.text
@@ -96,6 +99,7 @@ final class Exchange {
         method = .get
         requestID = worker.takeRequestID()
         started = now
+        trace = nil
         lastProgress = worker.now
     }
 
@@ -128,7 +132,7 @@ final class Exchange {
             contentLength = head.contentLength
             if requestEnded { headDeadline = worker.now + admission.match.route.headTimeout }
             requestHead = worker.takeBuffer()
-            UpstreamHead(head, bytes, admission, front.client, requestID).write(to: &requestHead)
+            UpstreamHead(head, bytes, admission, front.client, requestID, trace?.span).write(to: &requestHead)
             connect()
         } catch {
             // A refused request has no `route`, so look it up for this flag alone.
@@ -427,15 +431,15 @@ final class Exchange {
         }
         // Clients share a credential, so one that sends slowly counts by its address alone. A server has its own.
         let countsLater = hasBody && !isOfServer
-        laterCredential = countsLater ? credential : nil
+        credentialToCount = countsLater ? credential : nil
         return try worker.inFlight.enter(address: address, credential: countsLater ? nil : credential)
     }
 
     /// Counts the request under its credential, now that the body is complete. False if the credential was at its limit
     /// and the request was refused.
     private func countCompleteBody() -> Bool {
-        guard let credential = laterCredential, var slot else { return true }
-        laterCredential = nil
+        guard let credential = credentialToCount, var slot else { return true }
+        credentialToCount = nil
         do throws(Refusal) {
             try worker.inFlight.add(credential: credential, to: &slot)
             self.slot = slot

@@ -1,25 +1,29 @@
+import MartletCore
 import NIOCore
 
 /// The request head for the upstream.
 ///
 /// Contains the client's header lines unchanged, without hop-by-hop headers and those only the gateway may set. The
-/// path is rewritten, and principal, request id and forwarding headers are added.
+/// path is rewritten, and principal, request id, trace and forwarding headers are added.
 struct UpstreamHead {
     private let head: RequestHead
     private let bytes: UnsafeRawBufferPointer
     private let admission: Admission
     private let client: ClientConnection
     private let requestID: RequestID
+    private let span: TraceContext?
 
+    /// - Parameter span: The gateway's span; nil if the request is not traced.
     init(
         _ head: RequestHead, _ bytes: UnsafeRawBufferPointer, _ admission: Admission, _ client: ClientConnection,
-        _ requestID: RequestID
+        _ requestID: RequestID, _ span: TraceContext?
     ) {
         self.head = head
         self.bytes = bytes
         self.admission = admission
         self.client = client
         self.requestID = requestID
+        self.span = span
     }
 
     func write(to buffer: inout ByteBuffer) {
@@ -28,7 +32,7 @@ struct UpstreamHead {
         let bound =
             (2 + (route.rewrite?.count ?? 0)) * bytes.count + route.rewriteBytes
             + (admission.grant?.headerLine.count ?? 0)
-            + client.addressText.count + 512
+            + client.addressText.count + 600
         buffer.writeWithUnsafeMutableBytes(minimumWritableBytes: bound) { memory in
             var writer = HeadWriter(memory)
             write(&writer)
@@ -100,6 +104,11 @@ struct UpstreamHead {
             writer.write(host)
         }
         writer.write("\r\n")
+        if let span {
+            writer.write("traceparent: ")
+            writer.write(span.traceparent)
+            writer.write("\r\n")
+        }
         if head.isChunked {
             writer.write("transfer-encoding: chunked\r\n")
         } else if let length = head.contentLength {

@@ -21,7 +21,7 @@ struct RouteFile: Codable {
         /// Time limit for the response head. Default: `Timeouts.responseHead`.
         var timeoutSeconds: Double?
         /// Time limit for the whole request body. If set, the body may also pause for as long as an idle connection
-        /// may; meant for file uploads from slow phones. Default: `Timeouts.body`.
+        /// may. For file uploads from slow phones. Default: `Timeouts.body`.
         var bodySeconds: Double?
         /// Requests may long-poll. When the gateway shuts down, it answers waiting requests with 503.
         var waits: Bool?

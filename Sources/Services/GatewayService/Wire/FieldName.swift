@@ -7,6 +7,7 @@ enum FieldName: UInt8 {
     // Martlet and forwarding
     case secret, masterKey, environment, user, otherMartlet, requestID
     case forwarded, forwardedFor, forwardedProto, forwardedHost
+    case traceparent, tracestate
     // Credentials of third-party protocols
     case authorization, apiKey, sentryAuth
     // Staff in a browser
@@ -59,8 +60,10 @@ enum FieldName: UInt8 {
         case 10:
             switch name[0] | 0x20 {
             case UInt8(ascii: "c"): name.spells("connection") ? .connection : nil
+            case UInt8(ascii: "t"): name.spells("tracestate") ? .tracestate : nil
             default: name.spells("keep-alive") ? .keepAlive : nil
             }
+        case 11: name.spells("traceparent") ? .traceparent : nil
         case 12: name.spells("x-request-id") ? .requestID : nil
         case 13:
             switch name[0] | 0x20 {

@@ -30,6 +30,8 @@ struct RequestHead {
     var user = -1
     var requestID = -1
     var forwardedFor = -1
+    /// -2 if it was repeated, which makes it invalid (W3C Trace Context §3.2.2).
+    var traceparent = -1
     var authorization = -1
     var apiKey = -1
     var sentryAuth = -1

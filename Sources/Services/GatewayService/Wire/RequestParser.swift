@@ -139,6 +139,7 @@ struct RequestParser {
         case .fetchSite: head.fetchSite = index
         case .requestID: head.requestID = index
         case .forwardedFor: head.forwardedFor = index
+        case .traceparent: head.traceparent = head.traceparent == -1 ? index : -2
         case .origin: head.origin = index
         case .accessControlRequestMethod: head.accessControlRequestMethod = index
         case .accessControlRequestHeaders: head.accessControlRequestHeaders = index

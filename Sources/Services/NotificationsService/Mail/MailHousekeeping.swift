@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import MartletJobs
+import MartletBackground
 import MartletPostgres
 
 /// Deletes old records of mail and ends mail that is stuck in the queue. Any number of instances may run this at any

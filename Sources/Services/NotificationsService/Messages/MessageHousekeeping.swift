@@ -1,7 +1,7 @@
 import Foundation
 import Logging
+import MartletBackground
 import MartletHTTP
-import MartletJobs
 import MartletPostgres
 
 /// The settings for messages.

@@ -105,7 +105,8 @@ struct MessageUserData: UserDataHolder {
             last = try row.decode(0, as: UUID.self)
             // In an unreadable message, the user's part cannot be determined.
             guard let message = try? Message(row) else { continue }
-            // The user was excluded by name and did not get the message, perhaps because they have blocked the sender.
+            // A user whom the message excludes by name did not get it, for example because the user had blocked the
+            // sender.
             let isSender = message.author == "user:" + user
             guard isSender || !message.audience.exceptUsers.contains(user) else { continue }
             lines.writeUserData("message", of: .notifications, Self.exported(message, to: user).text)
@@ -115,8 +116,8 @@ struct MessageUserData: UserDataHolder {
         return UserDataPortion(lines: lines, next: isAll ? nil : last?.uuidString.lowercased())
     }
 
-    /// Omits the other recipients, unless the user is the sender. Senders do not learn who was left out: some of these
-    /// users have blocked them.
+    /// Omits the other recipients, unless the user is the sender. Always omits the excluded users, because a sender
+    /// must not learn who has blocked them.
     private static func exported(_ message: Message, to user: String) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("id", .string(message.id.uuidString.lowercased())), .init("content", message.content.json),

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import MartletBackground
 import MartletCore
 import MartletHTTP
 import MartletJobs

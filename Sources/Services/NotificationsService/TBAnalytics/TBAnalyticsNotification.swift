@@ -54,14 +54,14 @@ struct TBAnalyticsNotification: Sendable {
         else { return [] }
         let values: [JSONValue] = if case .array(let elements) = value { elements } else { [value] }
         guard (1...maximumRecipients).contains(values.count) else {
-            throw ServiceError(.invalidBody, "This must name 1 to \(maximumRecipients) recipients.", field: name)
+            throw ServiceError(.invalidBody, "Expected 1 to \(maximumRecipients) recipients.", field: name)
         }
         return try values.map { value in
             switch value {
             case .string(let text)
             where (1...Audience.maximumNameLength).contains(text.utf8.count) && !text.utf8.contains(0): return text
             case .number(let literal): return literal
-            default: throw ServiceError(.invalidBody, "This must be an id or a list of ids.", field: name)
+            default: throw ServiceError(.invalidBody, "Expected an id or a list of ids.", field: name)
             }
         }
     }

@@ -26,6 +26,9 @@ struct UpCommand: AsyncParsableCommand {
     @Option(help: "The gateway's route file.")
     var routes = "gateway/routes.json"
 
+    @Option(help: "Copies of each service, to try out several. With more than one there is also a second gateway.")
+    var copies = 1
+
     @Option(help: "User name of the first staff member, an administrator. Used when the first app is created.")
     var staffUser = "admin"
 
@@ -53,8 +56,8 @@ struct UpCommand: AsyncParsableCommand {
             host: environment["MARTLET_GATEWAY_HTTP_HOST"] ?? environment["MARTLET_HOST"] ?? "127.0.0.1",
             port: LocalServer.port(environment))
         let server = try LocalServer(
-            state: folder, programs: programFolder, routes: routes, staffUser: staffUser, environment: environment,
-            logger: logger)
+            state: folder, programs: programFolder, routes: routes, copies: copies, staffUser: staffUser,
+            environment: environment, logger: logger)
         let group = ServiceGroup(
             configuration: .init(
                 services: server.services.map { .init(service: $0) }, gracefulShutdownSignals: [.sigterm, .sigint],

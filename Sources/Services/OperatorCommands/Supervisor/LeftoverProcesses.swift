@@ -13,8 +13,11 @@ struct LeftoverProcesses {
     let logger: Logger
 
     func stop() async throws {
-        for names in [["gateway"], ServerPlan.serviceNames, ["postgres"]] {
-            let processes = names.compactMap(running)
+        let files = (try? FileManager.default.contentsOfDirectory(atPath: state.appending(path: "run").path)) ?? []
+        // The earlier supervisor may have run more copies than this one.
+        let names = files.filter { $0.hasSuffix(".pid") }.map { String($0.dropLast(4)) }.sorted()
+        for programs in [["gateway"], ServerPlan.serviceNames, ["postgres"]] {
+            let processes = names.filter { programs.contains(ServerPlan.program(of: $0)) }.compactMap(running)
             for process in processes {
                 logger.warning(
                     "Stopping a process left behind by an earlier supervisor.",
@@ -30,7 +33,7 @@ struct LeftoverProcesses {
         guard let text = try? String(contentsOf: file, encoding: .utf8), let pid = pid_t(text.dropLast()), pid > 1,
             // Another process may have the same id by now.
             let line = try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8),
-            line.split(separator: "\0").contains(where: { $0.hasSuffix("/\(name)") }),
+            line.split(separator: "\0").contains(where: { $0.hasSuffix("/" + ServerPlan.program(of: name)) }),
             // Other PostgreSQL servers may run on the same machine. Ours uses folders named after the state folder's
             // path or its mark.
             name != "postgres" || line.contains(state.path + "/") || line.contains(Cluster.mark(of: state))

@@ -6,7 +6,7 @@ import MartletPostgres
 import ServiceLifecycle
 import Synchronization
 
-/// PostgreSQL and the six processes on one machine.
+/// PostgreSQL and the six processes, or several copies of them, on one machine.
 ///
 /// `services` are listed in start order. Shutdown is in reverse order, so the gateway drains first and PostgreSQL stops
 /// last. In between, `DatabaseStep` waits for PostgreSQL and updates the schema; at the end, `AnnouncementStep` waits
@@ -20,25 +20,29 @@ struct LocalServer {
         return FileManager.default.fileExists(atPath: page.path)
     }
 
-    /// - Parameter staffUser: User name of the first staff member.
+    /// - Parameters:
+    ///   - copies: The number of copies of each service. If there are several, there is also a second gateway.
+    ///   - staffUser: User name of the first staff member.
     init(
-        state: URL, programs: URL, routes: URL, staffUser: String = "admin", environment: [String: String],
-        logger: Logger
+        state: URL, programs: URL, routes: URL, copies: Int = 1, staffUser: String = "admin",
+        environment: [String: String], logger: Logger
     ) throws {
+        guard (1...ServerPlan.maximumCopies).contains(copies) else {
+            throw UpError("--copies must be 1 to \(ServerPlan.maximumCopies)")
+        }
         let secrets = try StoredSecrets.readOrMake(at: state.appending(path: "secrets.json"))
         let external = environment["MARTLET_DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 }
         let port = try Self.port(environment)
         let fixed = try ServerPlan.fixedPorts(environment).compactMap(\.self)
         guard Set(fixed + [port]).count == fixed.count + 1 else { throw UpError("two settings name the same port") }
-        let free = try FreePort.find(1 + ServerPlan.portCount, besides: Set(fixed + [port]))
+        let free = try FreePort.find(1 + ServerPlan.numberOfPorts(copies: copies), besides: Set(fixed + [port]))
         let cluster =
             try external == nil
             ? Cluster(state: state, port: free[0], password: Secret(secrets.superuserPassword)) : nil
         let superuserURL = external ?? cluster?.superuserURL ?? ""
         let plan = try ServerPlan(
-            publicHost: environment["MARTLET_HOST"] ?? "127.0.0.1", publicPort: port, ports: Array(free.dropFirst()),
-            state: state, routes: routes,
-            secrets: secrets, inherited: environment
+            copies: copies, publicHost: environment["MARTLET_HOST"] ?? "127.0.0.1", publicPort: port,
+            ports: Array(free.dropFirst()), state: state, routes: routes, secrets: secrets, inherited: environment
         ) { name in
             let (user, password) = ("martlet_" + name, secrets.servicePasswords[name] ?? "")
             if let cluster { return cluster.url(user: user, password: password) }
@@ -57,15 +61,15 @@ struct LocalServer {
             state: state, hasDashboard: Self.hasDashboard(besides: routes), staffUser: staffUser, gate: gate)
         let setup = DatabaseStep(
             superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets,
-            serviceURLs: plan.entries.compactMap { entry in
+            serviceURLs: plan.entries.filter { $0.name == $0.program }.compactMap { entry in
                 entry.environment["MARTLET_DATABASE_URL"].map { (entry.name, Secret($0)) }
             }, announcement: announcement, gate: gate,
             log: cluster == nil ? nil : state.appending(path: "log/postgres.log"))
         services.append(setup)
         for entry in plan.entries {
             let child = ChildProcess(
-                name: entry.name, command: [programs.appending(path: entry.name).path], environment: entry.environment,
-                state: state, logger: logger)
+                name: entry.name, command: [programs.appending(path: entry.program).path],
+                environment: entry.environment, state: state, logger: logger)
             services.append(GatedService(service: child, gate: gate))
         }
         services.append(announcement)

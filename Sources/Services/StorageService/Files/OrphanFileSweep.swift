@@ -1,7 +1,7 @@
 import Foundation
 import Logging
+import MartletBackground
 import MartletFiles
-import MartletJobs
 import MartletPostgres
 
 /// Removes unreferenced data: expired resumable uploads, blobs without a file, thumbnail or upload for `orphanAge`, and

@@ -1,6 +1,6 @@
 import Logging
+import MartletBackground
 import MartletHTTP
-import MartletJobs
 import MartletPostgres
 import NIOCore
 import ServiceLifecycle

@@ -1,8 +1,8 @@
 import MartletPostgres
 import Synchronization
 
-/// Slow lists and summaries, grouped by the shape of the query. Kept in the memory of this copy of the service since it
-/// started, without any values.
+/// Slow lists and summaries, grouped by the shape of the query, without any values. Kept in the memory of this copy of
+/// the service until `SlowQueries` takes them.
 ///
 /// Times include everything that the service waited for, so a busy database makes every shape slow.
 final class AdviceStore: Sendable {
@@ -79,33 +79,52 @@ final class AdviceStore: Sendable {
     }
 
     private func record(_ shape: Shape, took duration: Duration) {
+        add([shape: Figures(count: 1, total: duration, slowest: duration)])
+    }
+
+    private func add(_ more: [Shape: Figures]) {
         shapes.withLock { shapes in
-            // Evicts the least frequent shape.
-            if shapes[shape] == nil, shapes.count >= Self.maximumShapes,
-                let least = shapes.min(by: { $0.value.count < $1.value.count })
-            {
-                shapes[least.key] = nil
+            for (shape, added) in more {
+                // Evicts the least frequent shape.
+                if shapes[shape] == nil, shapes.count >= Self.maximumShapes,
+                    let least = shapes.min(by: { $0.value.count < $1.value.count })
+                {
+                    shapes[least.key] = nil
+                }
+                var figures = shapes[shape] ?? Figures()
+                figures.count += added.count
+                figures.total += added.total
+                figures.slowest = max(figures.slowest, added.slowest)
+                shapes[shape] = figures
             }
-            var figures = shapes[shape] ?? Figures()
-            figures.count += 1
-            figures.total += duration
-            figures.slowest = max(figures.slowest, duration)
-            shapes[shape] = figures
         }
     }
+
+    /// Everything recorded since the last call.
+    func takeAll() -> [Shape: Figures] {
+        shapes.withLock { shapes in
+            defer { shapes = [:] }
+            return shapes
+        }
+    }
+
+    /// Records again what was taken but could not be stored.
+    func giveBack(_ taken: [Shape: Figures]) { add(taken) }
 
     /// Ordered by total time, slowest first.
     func list(of collection: CollectionName, in space: AppSchema) -> [Advice] {
         let own = shapes.withLock { $0.filter { $0.key.space == space && $0.key.collection == collection } }
-        return own.sorted { $0.value.total > $1.value.total }.prefix(50).map { shape, figures in
-            Advice(
-                filter: Self.texts(shape.uses),
-                rule: shape.ruleUses.isEmpty ? nil : Self.texts(shape.ruleUses),
-                order: shape.order, count: figures.count,
-                meanMilliseconds: Self.milliseconds(figures.total) / figures.count,
-                slowestMilliseconds: Self.milliseconds(figures.slowest),
-                index: Self.suggestion(for: shape))
-        }
+        return own.sorted { $0.value.total > $1.value.total }.map { Self.advice(about: $0, $1) }
+    }
+
+    static func advice(about shape: Shape, _ figures: Figures) -> Advice {
+        Advice(
+            filter: texts(shape.uses),
+            rule: shape.ruleUses.isEmpty ? nil : texts(shape.ruleUses),
+            order: shape.order, count: figures.count,
+            meanMilliseconds: milliseconds(figures.total) / max(1, figures.count),
+            slowestMilliseconds: milliseconds(figures.slowest),
+            index: suggestion(for: shape))
     }
 
     private static func texts(_ uses: [IndexUse]) -> [String] { uses.map { "\($0.field) \($0.kind.rawValue)" } }
@@ -132,7 +151,7 @@ final class AdviceStore: Sendable {
         return ranges.first.map { Suggestion(kind: "ordered", fields: [$0]) }
     }
 
-    private static func milliseconds(_ duration: Duration) -> Int {
+    static func milliseconds(_ duration: Duration) -> Int {
         Int(duration.components.seconds * 1_000 + duration.components.attoseconds / 1_000_000_000_000_000)
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import Logging
+import MartletBackground
 import MartletJobs
 import MartletPostgres
 

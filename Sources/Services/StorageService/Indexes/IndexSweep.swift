@@ -1,5 +1,5 @@
 import Logging
-import MartletJobs
+import MartletBackground
 import MartletPostgres
 
 /// Drops half-built indexes whose process was killed before its job was cancelled or failed.

@@ -2,7 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// Covers the lists and summaries that this copy of the service has run since it started. Omits indexes that exist or
+/// Covers the lists and summaries that all copies of the service have run in the last days. Omits indexes that exist or
 /// are being built.
 struct ListAdvice: Endpoint {
     static let route = Route(
@@ -15,12 +15,12 @@ struct ListAdvice: Endpoint {
             .answer(200, "`count`, and the slow queries in `data`, ordered by their total time.", .json(.object))
         ])
 
-    let objects: ObjectStore
+    let slowQueries: SlowQueries
     let indexes: IndexStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (collection, space) = (try context.collection, try context.space)
-        var list = objects.advice.list(of: collection, in: space)
+        var list = try await slowQueries.list(of: collection, in: space)
         guard list.contains(where: { $0.index != nil }) else { return try .list(list) }
         let existing = try await indexes.list(on: collection, of: space).filter { $0.state != .failed }.map(
             \.definition)

@@ -1,7 +1,7 @@
 import Logging
 import MartletAPI
+import MartletBackground
 import MartletCore
-import MartletJobs
 import MartletPostgres
 import Synchronization
 

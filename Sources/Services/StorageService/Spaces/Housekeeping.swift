@@ -1,5 +1,5 @@
 import Logging
-import MartletJobs
+import MartletBackground
 import MartletPostgres
 
 /// Deletes expired data in every space: changes after the retention period, answers to idempotency keys after a day,

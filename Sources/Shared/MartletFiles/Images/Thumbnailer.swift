@@ -128,7 +128,7 @@ public struct Thumbnailer: Sendable {
     }
 
     /// The programs exit with the same status for a broken picture and for a full disk; only their messages may tell
-    /// the two apart. Therefore a refusal is lasting only if a limit was reached or the header is unsuitable.
+    /// the two apart. Therefore a refusal is permanent only if a limit was reached or the header is unsuitable.
     private func check(_ outcome: LimitedProcess.Outcome, of program: String) throws {
         switch outcome.end {
         case .exited(0): return

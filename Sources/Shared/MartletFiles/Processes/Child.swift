@@ -44,7 +44,8 @@ enum Child {
         var attributes = posix_spawnattr_t()
         posix_spawnattr_init(&attributes)
         defer { posix_spawnattr_destroy(&attributes) }
-        // Our threads block signals, and a resource limit only ends processes that do not.
+        // The child would inherit the signals that our threads block, and a blocked signal of a resource limit
+        // (SIGXCPU) would not end it.
         var signals = sigset_t()
         sigemptyset(&signals)
         posix_spawnattr_setsigmask(&attributes, &signals)

@@ -5,8 +5,8 @@ import Synchronization
 /// A long-running program that answers each line of input with one line: under limits, in its own process group,
 /// with a clean environment and no open descriptors but its connection to us.
 ///
-/// After a failure it cannot be used any more. It is ended with the last reference, and ends by itself when this
-/// process ends, because its input is closed.
+/// After a failure the program cannot be used any more. It is killed when the last reference is released. When this
+/// process ends, the program's input closes, so it ends by itself.
 public final class LineProcess: Sendable {
     public enum Failure: Error, Sendable, Equatable {
         /// The process ended, perhaps because of a limit.
@@ -73,7 +73,7 @@ public final class LineProcess: Sendable {
                     continuation.resume(
                         with: Result {
                             do {
-                                return try self.talk(input, lines.count, until: deadline, limitInBytes)
+                                return try self.sendAndReceive(input, lines.count, until: deadline, limitInBytes)
                             } catch {
                                 self.end()
                                 throw error
@@ -97,7 +97,7 @@ public final class LineProcess: Sendable {
         }
     }
 
-    private func talk(_ input: [UInt8], _ count: Int, until deadline: ContinuousClock.Instant, _ limit: Int)
+    private func sendAndReceive(_ input: [UInt8], _ count: Int, until deadline: ContinuousClock.Instant, _ limit: Int)
         throws(Failure) -> [String]
     {
         // Output from before the end may still be in the socket.

@@ -30,8 +30,8 @@ final class S3Client: Sendable {
         http.redirectConfiguration = .disallow
         http.connectionPool.retryConnectionEstablishment = false
         http.timeout.connect = .seconds(5)
-        // Also applies between portions of a body that a slow client takes from us. Before the response begins,
-        // `timeout` applies.
+        // Long, because this limit also applies while a slow client takes a portion of a body from us. Before the
+        // response begins, `timeout` applies.
         http.timeout.read = .seconds(300)
         client = HTTPClient(eventLoopGroupProvider: .singleton, configuration: http)
     }

@@ -6,7 +6,7 @@ public struct FlagAttributes: Sendable, Hashable, ExpressibleByDictionaryLiteral
     /// Whether the user's profile could not be loaded from auth. Conditions on it then match no one.
     public var isProfileUnknown = false
     /// The members of `user` that come from auth.
-    public static let ofAuth = ["profile", "emailVerified", "anonymous"]
+    public static let namesFromAuth = ["profile", "emailVerified", "anonymous"]
 
     public init(_ values: [String: FlagValue]) { self.values = values }
 

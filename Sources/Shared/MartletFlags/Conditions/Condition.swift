@@ -16,24 +16,25 @@ public struct Condition: Sendable {
     /// The times that `now` is compared with, in seconds since 1970. The result may change at these times without any
     /// other change.
     public let instants: Set<Double>
-    /// Whether it tests the user's roles, `user.roles`, which have to be loaded first.
-    public let asksForRoles: Bool
-    /// Whether it tests what auth knows about the user: `user.profile`, `user.emailVerified` or `user.anonymous`.
-    public let asksForProfile: Bool
+    /// Whether the condition tests the user's roles, `user.roles`, which must be loaded first.
+    public let testsRoles: Bool
+    /// Whether the condition tests attributes of the user that auth holds: `user.profile`, `user.emailVerified` or
+    /// `user.anonymous`.
+    public let testsProfile: Bool
 
     public static let always = Condition(test: .always, instants: [])
 
     init(test: Test, instants: Set<Double>) {
         self.test = test
         self.instants = instants
-        asksForRoles = test.looks(at: ["user", "roles"])
-        asksForProfile = FlagAttributes.ofAuth.contains { test.looks(at: ["user", $0]) }
+        testsRoles = test.depends(on: ["user", "roles"])
+        testsProfile = FlagAttributes.namesFromAuth.contains { test.depends(on: ["user", $0]) }
     }
 
     /// A condition on roles or a profile that could not be loaded does not match, not even if it tests for absence.
     public func matches(_ attributes: FlagAttributes) -> Bool {
-        if asksForRoles, attributes.areRolesUnknown { return false }
-        if asksForProfile, attributes.isProfileUnknown { return false }
+        if testsRoles, attributes.areRolesUnknown { return false }
+        if testsProfile, attributes.isProfileUnknown { return false }
         return test.matches(.object(attributes.values))
     }
 
@@ -55,11 +56,11 @@ extension Condition.Test {
     }
 
     /// Whether the test depends on the value at a path, inside it or around it.
-    func looks(at path: [String]) -> Bool {
+    func depends(on path: [String]) -> Bool {
         switch self {
         case .always, .never: false
-        case .all(let tests), .any(let tests): tests.contains { $0.looks(at: path) }
-        case .not(let test): test.looks(at: path)
+        case .all(let tests), .any(let tests): tests.contains { $0.depends(on: path) }
+        case .not(let test): test.depends(on: path)
         case .attribute(let own, _): own.starts(with: path) || path.starts(with: own)
         case .percent(let test): test.attribute == path.first
         }

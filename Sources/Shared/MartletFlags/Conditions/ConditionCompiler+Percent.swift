@@ -8,7 +8,7 @@ extension ConditionCompiler {
     /// position ≤ `to`).
     mutating func percentTest(_ json: JSONValue, _ path: String) -> Condition.Test {
         guard case .object(let members) = json else {
-            return refuse("invalid-condition", path, "This must be an object.")
+            return refuse("invalid-condition", path, "Expected an object, found \(json.phrase).")
         }
         for member in members where !["seed", "from", "to", "by", "hash"].contains(member.name) {
             log.error("unknown-field", at: path.pointer(to: member.name), "This field is unknown.")
@@ -40,14 +40,14 @@ extension ConditionCompiler {
     private mutating func percent(_ json: JSONValue?, _ path: String) -> Double? {
         guard let json else { return nil }
         if case .number(let literal) = json, let number = Double(literal), (0...100).contains(number) { return number }
-        log.error("invalid-percent", at: path, "A percentage must be a number from 0 to 100.")
+        log.error("invalid-percent", at: path, "Expected a percentage from 0 to 100, found \(json.phrase).")
         return nil
     }
 
     private mutating func text(_ json: JSONValue?, _ path: String) -> String? {
         guard let json else { return nil }
         if case .string(let text) = json { return text }
-        log.error("wrong-type", at: path, "This must be a string.")
+        log.error("wrong-type", at: path, "Expected a string, found \(json.phrase).")
         return nil
     }
 }

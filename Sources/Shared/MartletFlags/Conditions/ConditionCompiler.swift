@@ -60,7 +60,7 @@ public struct ConditionCompiler {
 
     private mutating func test(_ json: JSONValue, _ path: String, depth: Int) -> Condition.Test {
         guard case .object(let members) = json else {
-            return refuse("invalid-condition", path, "A condition must be an object.")
+            return refuse("invalid-condition", path, "Expected a condition, which is an object, found \(json.phrase).")
         }
         guard depth < Self.maximumDepth else {
             return refuse("too-deep", path, "Conditions may be nested at most \(Self.maximumDepth) levels deep.")
@@ -94,13 +94,13 @@ public struct ConditionCompiler {
 
     private mutating func list(_ json: JSONValue, _ path: String) -> [JSONValue] {
         if case .array(let elements) = json { return elements }
-        log.error("invalid-condition", at: path, "This must be a list of conditions.")
+        log.error("invalid-condition", at: path, "Expected an array of conditions, found \(json.phrase).")
         return []
     }
 
     private mutating func nameTest(_ json: JSONValue, _ path: String) -> Condition.Test {
         guard case .string(let name) = json else {
-            return refuse("invalid-condition", path, "This must be the name of a condition.")
+            return refuse("invalid-condition", path, "Expected the name of a condition, found \(json.phrase).")
         }
         return reference(name, path)
     }
@@ -237,7 +237,9 @@ extension ConditionCompiler {
     }
 
     private mutating func listTest(_ json: JSONValue, _ path: String, _ test: ([FlagValue]) -> ValueTest) -> ValueTest {
-        guard case .array(let elements) = json else { return refuse(path, "This must be a list.") }
+        guard case .array(let elements) = json else {
+            return refuse(path, "Expected an array, found \(json.phrase).")
+        }
         return test(elements.map(FlagValue.init))
     }
 
@@ -251,7 +253,9 @@ extension ConditionCompiler {
 
     private mutating func containsAll(_ json: JSONValue, _ path: String, _ depth: Int, ignoringCase: Bool) -> ValueTest
     {
-        guard case .array(let elements) = json else { return refuse(path, "This must be a list.") }
+        guard case .array(let elements) = json else {
+            return refuse(path, "Expected an array, found \(json.phrase).")
+        }
         guard count(elements.count, path) else { return .never }
         let tests = elements.enumerated().map { valueTest($1, path.pointer(to: $0), depth: depth + 1) }
         return .containsAll(tests, ignoringCase: ignoringCase)
@@ -265,7 +269,9 @@ extension ConditionCompiler {
     }
 
     private mutating func pattern(_ expected: FlagValue, _ path: String, ignoringCase: Bool) -> ValueTest {
-        guard case .string(let text) = expected else { return refuse(path, "This must be a regular expression.") }
+        guard case .string(let text) = expected else {
+            return refuse(path, "Expected a string with a regular expression, found the type \(expected.typeName).")
+        }
         do {
             let pattern = try TextPattern(text, ignoringCase: ignoringCase)
             if pattern.textLimit < TextPattern.maximumTextLength {
@@ -283,7 +289,7 @@ extension ConditionCompiler {
     private mutating func instantTest(_ expected: FlagValue, _ path: String, isAfter: Bool, isNow: Bool) -> ValueTest {
         guard let instant = Instant(expected) else {
             return refuse(
-                path, "This must be an RFC 3339 date or time, such as 2026-12-24T18:00:00Z.", "invalid-time")
+                path, "Expected an RFC 3339 date or time, such as 2026-12-24T18:00:00Z.", "invalid-time")
         }
         if isNow { instants.insert(instant.seconds) }
         return isAfter ? .isNotBefore(instant.seconds) : .all([.exists, .not(.isNotBefore(instant.seconds))])

@@ -27,9 +27,9 @@ public struct FlagDocument: Sendable {
     /// The times at which an answer may change without a new version, in order; seconds since 1970.
     public let instants: [Double]
     /// Whether a rule tests the user's roles.
-    public let asksForRoles: Bool
+    public let testsRoles: Bool
     /// Whether a rule tests the user's profile, which the auth service holds.
-    public let asksForProfile: Bool
+    public let testsProfile: Bool
     private let places: [String: Int]
 
     init(flags: [Flag], features: FeatureSet, instants: Set<Double>) {
@@ -39,8 +39,8 @@ public struct FlagDocument: Sendable {
         let conditions = features.features.filter { !features.disabled.contains($0.key) }.values.flatMap {
             $0.rules.compactMap(\.condition)
         }
-        asksForRoles = conditions.contains(where: \.asksForRoles)
-        asksForProfile = conditions.contains(where: \.asksForProfile)
+        testsRoles = conditions.contains(where: \.testsRoles)
+        testsProfile = conditions.contains(where: \.testsProfile)
         places = Dictionary(flags.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
     }
 

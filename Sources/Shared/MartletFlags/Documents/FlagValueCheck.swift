@@ -12,10 +12,11 @@ struct FlagValueCheck {
         guard isExpectedKind(value) else {
             return log.error(
                 "wrong-type", at: path,
-                "This must be a \(kind == .json ? "JSON value other than null" : kind.rawValue).")
+                "Expected a \(kind == .json ? "JSON value other than null" : kind.rawValue), found \(value.phrase).")
         }
-        if value.text.utf8.count > Self.maximumSizeInBytes {
-            log.error("too-large", at: path, "A value may have at most \(Self.maximumSizeInBytes) bytes.")
+        let size = value.text.utf8.count
+        if size > Self.maximumSizeInBytes {
+            log.error("too-large", at: path, "Expected at most \(Self.maximumSizeInBytes) bytes, found \(size).")
         }
         schema?.check(value, at: path, log: &log)
     }

@@ -107,7 +107,7 @@ extension ValueSchema.Rules {
 
     private static func count(_ text: String, _ path: String, _ log: inout IssueLog) -> Int {
         if let count = Int(text), count >= 0 { return count }
-        log.error("invalid-schema", at: path, "This must be a whole number of at least 0.")
+        log.error("invalid-schema", at: path, "Expected a whole number of at least 0, found \(text).")
         return 0
     }
 

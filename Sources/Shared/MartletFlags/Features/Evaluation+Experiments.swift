@@ -57,7 +57,7 @@ extension Evaluation {
         hashValue(experiment.hashAttribute, isSticky(experiment) ? experiment.fallbackAttribute : nil)
     }
 
-    /// With a nil or nonexistent variation: the first variation, not in the experiment.
+    /// - Parameter variation: If nil or nonexistent, the result has the first variation and is not in the experiment.
     private func result(_ experiment: Experiment, _ feature: String?, _ variation: Int? = nil) -> ExperimentResult {
         let isIn = variation.map(experiment.variations.indices.contains) ?? false
         let variation = isIn ? variation ?? 0 : 0

@@ -15,7 +15,7 @@ public struct Experiment: Sendable {
     public var fallbackAttribute: String?
     /// As in the document; nil means 1.
     public var hashVersion: Int?
-    /// Nil for the key.
+    /// Nil means the experiment's key.
     public var seed: String?
     public var namespace: Namespace?
     /// Replaces the namespace.

@@ -29,7 +29,7 @@ public struct Feature: Sendable {
     public struct Rollout: Sendable {
         public var range: BucketRange?
         public var coverage: Double?
-        /// Nil for the feature's key.
+        /// Nil means the feature's key.
         public var seed: String?
         public var hashAttribute: String?
         public var fallbackAttribute: String?

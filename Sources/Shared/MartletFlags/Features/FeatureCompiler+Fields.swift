@@ -6,7 +6,7 @@ extension FeatureCompiler {
         switch json[name] {
         case nil, .null: return nil
         case .string(let text): return text
-        default: return refuse(path.pointer(to: name), "This must be a string.")
+        case let value?: return refuse(path.pointer(to: name), "Expected a string, found \(value.phrase).")
         }
     }
 
@@ -14,7 +14,7 @@ extension FeatureCompiler {
         switch json[name] {
         case nil, .null: return nil
         case .bool(let truth): return truth
-        default: return refuse(path.pointer(to: name), "This must be true or false.")
+        case let value?: return refuse(path.pointer(to: name), "Expected true or false, found \(value.phrase).")
         }
     }
 
@@ -25,19 +25,20 @@ extension FeatureCompiler {
 
     mutating func integer(_ json: JSONValue, _ name: String, _ path: String) -> Int? {
         guard let value = number(json, name, path) else { return nil }
-        return Int(exactly: value) ?? refuse(path.pointer(to: name), "This must be a whole number.")
+        return Int(exactly: value)
+            ?? refuse(path.pointer(to: name), "Expected a whole number, found \(json[name]?.phrase ?? "nothing").")
     }
 
     mutating func number(_ json: JSONValue, _ path: String) -> Double? {
         if case .number(let literal) = json, let number = Double(literal) { return number }
-        return refuse(path, "This must be a number.")
+        return refuse(path, "Expected a number, found \(json.phrase).")
     }
 
     mutating func elements(_ json: JSONValue?, _ path: String) -> [JSONValue] {
         switch json {
         case nil, .null: return []
         case .array(let elements): return elements
-        default: return refuse(path, "This must be a list.") ?? []
+        case let value?: return refuse(path, "Expected an array, found \(value.phrase).") ?? []
         }
     }
 
@@ -45,7 +46,7 @@ extension FeatureCompiler {
         switch json {
         case nil, .null: return []
         case .object(let members): return members
-        default: return refuse(path, "This must be an object.") ?? []
+        case let value?: return refuse(path, "Expected an object, found \(value.phrase).") ?? []
         }
     }
 
@@ -60,7 +61,9 @@ extension FeatureCompiler {
     }
 
     mutating func range(_ json: JSONValue, _ path: String) -> BucketRange? {
-        guard let ends = numbers(json, path), ends.count == 2 else { return refuse(path, "This must be two numbers.") }
+        guard let ends = numbers(json, path), ends.count == 2 else {
+            return refuse(path, "Expected an array of two numbers.")
+        }
         return BucketRange(ends[0], ends[1])
     }
 
@@ -71,7 +74,7 @@ extension FeatureCompiler {
         guard parts.count == 3, case .string(let name) = parts[0], let start = number(parts[1], path),
             let end = number(parts[2], path)
         else {
-            return refuse(path, "This must be a name and two numbers.")
+            return refuse(path, "Expected an array of a name and two numbers.")
         }
         return Namespace(name, BucketRange(start, end))
     }

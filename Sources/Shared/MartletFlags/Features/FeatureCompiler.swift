@@ -85,7 +85,7 @@ public struct FeatureCompiler {
         return experiment
     }
 
-    /// The same, including prerequisites. For an experiment in a rule, the rule holds them.
+    /// A standalone experiment with its prerequisites. (The prerequisites of a rule's experiment belong to the rule.)
     public mutating func standaloneExperiment(_ json: JSONValue, _ path: String = "") -> Experiment {
         var experiment = experiment(json, path)
         experiment.prerequisites = prerequisites(json, path)

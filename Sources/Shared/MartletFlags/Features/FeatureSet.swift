@@ -97,13 +97,13 @@ struct Evaluation {
         }
     }
 
-    enum Standing {
+    enum PrerequisiteResult {
         case met
         case unmet(isGate: Bool)
         case cycle
     }
 
-    mutating func check(_ prerequisites: [Prerequisite]) -> Standing {
+    mutating func check(_ prerequisites: [Prerequisite]) -> PrerequisiteResult {
         for prerequisite in prerequisites {
             let result = evaluate(prerequisite.feature)
             if result.source == .cyclicPrerequisite { return .cycle }

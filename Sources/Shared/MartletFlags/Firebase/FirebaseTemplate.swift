@@ -114,7 +114,8 @@ public enum FirebaseTemplate {
                 return .null
             }
             guard case .string(let text)? = json["value"] else {
-                log.error("missing-field", at: path.pointer(to: "value"), "A value must be a string.")
+                let found = json["value"]?.phrase ?? "nothing"
+                log.error("missing-field", at: path.pointer(to: "value"), "Expected a string, found \(found).")
                 return .null
             }
             if let value = Self.value(text, kind) { return value }
@@ -137,8 +138,8 @@ public enum FirebaseTemplate {
             switch json {
             case nil, .null: return []
             case .object(let members): return members
-            default:
-                log.error("wrong-type", at: path, "This must be an object.")
+            case let value?:
+                log.error("wrong-type", at: path, "Expected an object, found \(value.phrase).")
                 return []
             }
         }
@@ -147,8 +148,8 @@ public enum FirebaseTemplate {
             switch json {
             case nil, .null: return []
             case .array(let elements): return elements
-            default:
-                log.error("wrong-type", at: path, "This must be a list.")
+            case let value?:
+                log.error("wrong-type", at: path, "Expected an array, found \(value.phrase).")
                 return []
             }
         }

@@ -49,7 +49,7 @@ public struct RouteTable {
 }
 
 extension Request {
-    /// The staff member whom the audit log names for the request's changes; nil for reads and for other callers.
+    /// The staff member whom the audit log names for the changes of the request; nil for reads and for other callers.
     fileprivate func staffActor(_ context: ServiceContext) -> StaffActor? {
         guard method != .get, method != .head, let principal = context.verifiedPrincipal, principal.kind == .staff
         else { return nil }
@@ -129,7 +129,7 @@ private struct RequestChecks: Sendable {
         for parameter in request.uri.queryParameters {
             guard let check = query.first(where: { $0.name == parameter.key }) else {
                 throw ServiceError(
-                    .invalidParameter, "This query parameter is not known.", field: String(parameter.key))
+                    .invalidParameter, "This query parameter is unknown.", field: String(parameter.key))
             }
             try check.check(parameter.value)
             // The first value of a repeated parameter counts, as for all readers of the query.
@@ -187,28 +187,28 @@ private struct QueryCheck: Sendable {
 
     /// - Throws: `invalid-parameter`.
     func check(_ value: Substring) throws {
-        guard let expected = fault(in: value) else { return }
-        throw ServiceError(.invalidParameter, expected, field: String(name))
+        guard let expected = expectation(notMetBy: value) else { return }
+        throw ServiceError.unexpectedParameter(name, expected: expected, found: value)
     }
 
-    private static func expected(_ range: ClosedRange<Int>) -> String {
+    private static func expectation(_ range: ClosedRange<Int>) -> String {
         switch (range.lowerBound, range.upperBound) {
-        case (.min, .max): "Expected a whole number."
-        case (let lowest, .max): "Expected a whole number from \(lowest)."
-        case (let lowest, let highest): "Expected a whole number from \(lowest) to \(highest)."
+        case (.min, .max): "a whole number"
+        case (let lowest, .max): "a whole number of at least \(lowest)"
+        case (let lowest, let highest): "a whole number from \(lowest) to \(highest)"
         }
     }
 
-    /// A sentence that says what was expected; nil if the value is valid.
-    private func fault(in value: Substring) -> String? {
+    /// What was expected instead of the value; nil if the value is valid.
+    private func expectation(notMetBy value: Substring) -> String? {
         switch form {
         case .any: nil
-        case .integer(let range): Int(value).map(range.contains) == true ? nil : Self.expected(range)
+        case .integer(let range): Int(value).map(range.contains) == true ? nil : Self.expectation(range)
         case .choice(let choices):
             choices.contains { $0 == value }
-                ? nil : "Expected \(choices.dropLast().joined(separator: ", ")) or \(choices.last ?? "")."
-        case .time: Date(rfc3339: String(value)) == nil ? "Expected a time such as 2026-11-21T08:48:59Z." : nil
-        case .uuid: UUID(uuidString: String(value)) == nil ? "Expected an id (a UUID)." : nil
+                ? nil : "\(choices.dropLast().joined(separator: ", ")) or \(choices.last ?? "")"
+        case .time: Date(rfc3339: String(value)) == nil ? "a time such as 2026-11-21T08:48:59Z" : nil
+        case .uuid: UUID(uuidString: String(value)) == nil ? "an id (a UUID)" : nil
         }
     }
 }

@@ -1,5 +1,6 @@
 public import Logging
 import MartletAPI
+import MartletBackground
 public import MartletCore
 public import ServiceLifecycle
 
@@ -42,15 +43,11 @@ public struct UsageReporter: Service {
         await cancelWhenGracefulShutdown {
             var meter = UsageMeter(process: process, metrics: metrics)
             // Jitter: processes that start together do not report together.
-            while (try? await Task.sleep(for: Self.interval * Double.random(in: 0.9...1))) != nil {
-                do {
-                    try await send(UsageReport(values: meter.take()))
-                } catch {
-                    guard !Task.isCancelled else { return }
-                    logger.notice(
-                        "Could not report the use of CPU and memory; the history will have a gap.",
-                        metadata: ["error": "\(error)"])
-                }
+            await NotifiedLoop(every: Self.interval, jitter: 0.9...1, startsAtOnce: false).run {
+                await attempt(
+                    "Could not report the use of CPU and memory; the history will have a gap.", level: .notice,
+                    logger: logger
+                ) { try await send(UsageReport(values: meter.take())) }
             }
         }
     }

@@ -192,7 +192,7 @@ private struct AndroidWriter {
         }
         if entry.isMarkup, (try? XMLReader.fragment(text)) != nil { return text }
         guard XMLText.canHold(entry.key + (entry.comment ?? "")) else {
-            throw LocalizationFault("", "It has a character that XML cannot represent.")
+            throw LocalizationFault("", "The text has a character that XML cannot represent.")
         }
         return XMLText.escaped(AndroidText.written(text))
     }

@@ -5,14 +5,16 @@ import MartletCore
 enum FlatJSONFile {
     static func read(_ bytes: [UInt8], _ options: CatalogueFormat.Options) throws -> Catalogue {
         let language = try options.requiredLanguage()
-        guard case .object(let members) = try XCStringsFile.parsed(bytes) else {
-            throw LocalizationFault("", "The file must be an object of keys and texts.")
+        let json = try XCStringsFile.parsed(bytes)
+        guard case .object(let members) = json else {
+            throw LocalizationFault("", "Expected an object of keys and texts, found \(json.phrase).")
         }
         var texts = UnitTable()
         for member in members {
             let place = "/" + JSONPointer.escape(member.name)
             guard case .string(let value) = member.value else {
-                throw LocalizationFault(place, "This must be a string; forms have their own keys.")
+                throw LocalizationFault(
+                    place, "Expected a string, found \(member.value.phrase); forms have their own keys.")
             }
             guard let text = options.placeholders.reading(value) else {
                 throw LocalizationFault(place, "The text's placeholders have no exact equivalent in the catalogue.")

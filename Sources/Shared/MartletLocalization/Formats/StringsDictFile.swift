@@ -27,7 +27,7 @@ enum StringsDictFile {
 
     private static func pairs(of dictionary: XMLElement) throws -> [(key: String, value: XMLElement)] {
         guard dictionary.name == "dict" else {
-            throw LocalizationFault("line \(dictionary.line)", "This must be a dict.")
+            throw LocalizationFault("line \(dictionary.line)", "Expected <dict>, found <\(dictionary.name)>.")
         }
         let elements = dictionary.elements
         guard elements.count.isMultiple(of: 2) else {
@@ -35,7 +35,8 @@ enum StringsDictFile {
         }
         return try stride(from: 0, to: elements.count, by: 2).map { index in
             guard elements[index].name == "key" else {
-                throw LocalizationFault("line \(elements[index].line)", "This must be a key.")
+                throw LocalizationFault(
+                    "line \(elements[index].line)", "Expected <key>, found <\(elements[index].name)>.")
             }
             return (elements[index].text, elements[index + 1])
         }
@@ -107,7 +108,7 @@ enum StringsDictFile {
             do {
                 let xml = try dictionary(localization, indent: 1)
                 guard XMLText.canHold(entry.key + xml) else {
-                    throw LocalizationFault("", "It has a character that XML cannot represent.")
+                    throw LocalizationFault("", "The text has a character that XML cannot represent.")
                 }
                 body += "\t<key>\(XMLText.escaped(entry.key))</key>\n" + xml
             } catch let fault as LocalizationFault {
@@ -135,7 +136,7 @@ enum StringsDictFile {
                 indent: indent)
         case .varied(let axis, let forms):
             guard localization.substitutions.isEmpty else {
-                throw LocalizationFault("", "It has substitutions in forms by \(axis).")
+                throw LocalizationFault("", "The text has substitutions in forms by \(axis).")
             }
             let inner = try forms.map { form in
                 key(form.name, indent + 2) + (form.text.unit.map { string($0.value, indent + 2) } ?? "")

@@ -24,7 +24,7 @@ enum StringsFile {
             guard let localization = entry.localizations[language] else { continue }
             guard case .unit(let unit) = localization.text, localization.substitutions.isEmpty else {
                 skipped.append(
-                    LocalizationFault(entry.key, "It has forms, which are exported in the .stringsdict file."))
+                    LocalizationFault(entry.key, "The text has forms, which are exported in the .stringsdict file."))
                 continue
             }
             guard unit.state != .new else { continue }

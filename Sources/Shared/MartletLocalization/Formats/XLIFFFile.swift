@@ -19,7 +19,7 @@ enum XLIFFFile {
             let origin = entry.origin ?? defaultOrigin
             let units = units(of: entry, source: catalogue.sourceLanguage, target: language)
             guard XMLText.canHold(units + origin) else {
-                skipped.append(LocalizationFault(entry.key, "It has a character that XML cannot represent."))
+                skipped.append(LocalizationFault(entry.key, "The text has a character that XML cannot represent."))
                 continue
             }
             if bodies[origin] == nil { origins.append(origin) }

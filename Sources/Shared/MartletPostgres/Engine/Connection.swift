@@ -40,7 +40,7 @@ final class Connection {
     private var progress = SegmentProgress()
     private var lastSegment = 0
     private var staleStatements: [PreparedStatement] = []
-    /// The session's `plan_cache_mode`; nil after a failure, which may have taken it back. Statements that were sent
+    /// The session's `plan_cache_mode`; nil after a failure, which may have reverted it. Statements that were sent
     /// behind the failing one may then run with the other mode, which only changes how long they take.
     private var plansForValues: Bool? = false
 
@@ -168,9 +168,9 @@ extension Connection {
 
     private func sendStatement(_ request: Request, _ segment: inout Segment, _ parameters: ParameterBuffer) -> Bool {
         let query = request.query
-        // In a transaction, the session's setting stays: a failure or a rollback would take it back unnoticed, and
-        // after a failure only the end of the transaction may be sent. A statement that is not prepared is planned for
-        // its values anyway.
+        // In a transaction, do not change the session's `plan_cache_mode`: a failure or a rollback would revert it
+        // unnoticed, and after a failure only the end of the transaction may be sent. Sending the statement unprepared
+        // has the same effect, because PostgreSQL then plans it for its values.
         let isPrepared = query.isWorthPreparing && !(request.lease != nil && query.isPlannedForValues)
         let known = isPrepared ? statements.find(query) : nil
         guard isPrepared, known?.isConfirmed != false else { return sendUnprepared(query, &segment, parameters) }

@@ -1,8 +1,8 @@
 /// Gives transactions their own connections.
 final class Leases {
     private let context: EngineContext
-    /// One connection is reserved for queries outside transactions, so that these cannot starve, and neither can a
-    /// transaction's own task that runs such a query.
+    /// One connection less than the maximum, so that transactions cannot starve queries outside transactions. A
+    /// transaction's own task may run such a query and would then wait forever.
     private let maximumLeases: Int
     /// The transactions without a connection.
     private(set) var waiting = RequestQueue()
@@ -17,8 +17,8 @@ final class Leases {
     /// Records that a waiting transaction was given up.
     func didGiveUp() { waiting.didGiveUp() }
 
-    /// Settles reservations: of idle connections, and of those whose head is slow, because another connection may
-    /// become free sooner.
+    /// Grants the reservations of idle connections. Withdraws those of connections whose head is slow, because another
+    /// connection may become free sooner.
     func settleReservations(of connections: [Connection], slowSince: Nanoseconds) {
         for connection in connections {
             if connection.isIdle, let request = connection.reservation {

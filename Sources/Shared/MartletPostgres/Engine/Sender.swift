@@ -1,7 +1,7 @@
 import MartletCore
 
-/// Passes requests to libpq, with another `statement_timeout` where a request needs one, and with the name of the staff
-/// member who acts.
+/// Passes requests to libpq. Where a request needs it, also sets another `statement_timeout` and the staff member who
+/// acts.
 final class Sender {
     private let queryTimeout: Nanoseconds
     /// Zero for no limit.
@@ -19,8 +19,8 @@ final class Sender {
         // A request may be sent again.
         request.settings = []
         guard let actor = request.actor, request.lease == nil else { return sendTimed(request, on: connection) }
-        // In the segment of the statement, so that nothing is changed without it. A failure reverts it. `SET LOCAL`
-        // would have PostgreSQL log a warning, because a segment is not a transaction block.
+        // The setting is part of the statement's segment, so that nothing is changed without it, and a failure reverts
+        // it. `SET LOCAL` would make PostgreSQL log a warning, because a segment is not a transaction block.
         request.settings.append("SET martlet.staff = '\(actor.text)'")
         return sendTimed(request, on: connection) && sendSetting("RESET martlet.staff", of: request, on: connection)
     }
@@ -33,9 +33,8 @@ final class Sender {
         return connection.send(request, parameters: parameters)
     }
 
-    /// Sets `statement_timeout` in the segment of the statement, for whose messages PostgreSQL then starts a new time.
-    /// Sets `lock_timeout` below it, so that a statement that waits for a lock does not fail as one that works too
-    /// long. A failure reverts both.
+    /// Sets `statement_timeout` in the segment of the statement. The new value applies, because PostgreSQL starts a new
+    /// timer for the messages of the statement. A failure reverts the setting.
     private func send(_ request: Request, within limit: Duration, on connection: Connection) -> Bool {
         let nanoseconds = limit.nanoseconds
         let forLocks = min(lockTimeout > 0 ? lockTimeout : .max, nanoseconds / 3 * 2)

@@ -45,7 +45,7 @@ public enum APNsReason: String, Sendable, CaseIterable {
 }
 
 extension APNsReason {
-    /// How long Apple wants senders to wait after a 5xx.
+    /// How long senders must wait after a 5xx, according to Apple.
     static let serverErrorDelay: Duration = .seconds(15 * 60)
     static let deviceDelay: Duration = .seconds(60)
 

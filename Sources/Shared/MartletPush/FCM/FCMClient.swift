@@ -88,7 +88,7 @@ extension FCMMessageFault {
 }
 
 extension PushFailure {
-    /// What it means when a request received no answer.
+    /// The failure of a request that received no answer.
     init(outgoing error: any Error) {
         switch error as? OutgoingFailure {
         case .unreachable: self.init(.notSent, reason: "unreachable")

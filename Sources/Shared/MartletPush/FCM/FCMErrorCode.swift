@@ -19,7 +19,7 @@ public enum FCMErrorCode: String, Sendable, CaseIterable {
 }
 
 extension FCMErrorCode {
-    /// How long Google wants senders to wait if the answer does not say.
+    /// How long senders must wait, according to Google, if the answer does not specify a time.
     static let quotaDelay: Duration = .seconds(60)
     static let serverErrorDelay: Duration = .seconds(10)
 

@@ -3,7 +3,7 @@ public import MartletCore
 
 extension Event {
     private static let maximumMessageLength = 8_000
-    /// Limits for parsing; the stored content has lower ones. Real apps can reach the maximum number of threads.
+    /// Limits for parsing; the stored content has lower ones. Real apps may have as many threads as this.
     private static let (maximumExceptions, maximumThreads, maximumImages, maximumFramesPerEnd) = (50, 1_000, 2_000, 500)
 
     /// The report in Sentry's format, translated from a KSCrash report on Apple's systems or from former names of

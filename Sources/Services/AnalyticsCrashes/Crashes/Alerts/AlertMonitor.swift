@@ -1,5 +1,5 @@
 import Logging
-import MartletJobs
+import MartletBackground
 
 /// Periodically looks for alerts to fire. Any number of instances may run it.
 struct AlertMonitor: PeriodicWork {

@@ -1,6 +1,6 @@
 import Logging
 import MartletAPI
-import MartletJobs
+import MartletBackground
 import MartletPostgres
 
 /// Adds this instance's counts to those of the others and reads the totals, with one statement a second while reports

@@ -1,5 +1,5 @@
 import MartletAPI
-import MartletJobs
+import MartletBackground
 import MartletSentry
 import ServiceLifecycle
 import Synchronization

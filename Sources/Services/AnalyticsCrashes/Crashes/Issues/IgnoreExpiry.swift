@@ -1,5 +1,5 @@
 import Logging
-import MartletJobs
+import MartletBackground
 
 /// Reopens ignored issues whose ignore period has ended. Any number of instances may run it.
 struct IgnoreExpiry: PeriodicWork {

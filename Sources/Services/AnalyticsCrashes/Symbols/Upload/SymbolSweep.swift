@@ -1,6 +1,7 @@
 import AnalyticsShared
 import Foundation
 import Logging
+import MartletBackground
 import MartletFiles
 import MartletJobs
 import MartletPostgres

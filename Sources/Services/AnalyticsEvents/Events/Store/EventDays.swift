@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import MartletJobs
+import MartletBackground
 import MartletPostgres
 import ServiceLifecycle
 

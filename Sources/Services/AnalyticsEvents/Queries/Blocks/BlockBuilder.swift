@@ -1,6 +1,6 @@
 import CoreMetrics
 import Logging
-import MartletJobs
+import MartletBackground
 import ServiceLifecycle
 
 /// Builds blocks from events that have been stored. Every instance tries; one works at a time.

@@ -1,5 +1,5 @@
 import Logging
-import MartletJobs
+import MartletBackground
 import ServiceLifecycle
 
 /// Rolls up stored events about every ten seconds. Every instance tries; one works at a time.

@@ -75,11 +75,11 @@ struct PostConfiguration: Endpoint {
         }
         var described: [String: String] = [:]
         for name in ConfigurationRequest.clientPropertyNames { described[name] = try fields.string(name) }
-        let asked = try ConfigurationRequest(
+        let clientRequest = try ConfigurationRequest(
             appVersion: try fields.requiredString("appVersion"), theme: try fields.string("theme"),
             described: described,
             attributes: fields["attributes"], at: remote.experiments.now(), request, context)
-        return try await remote.response(to: asked, request)
+        return try await remote.response(to: clientRequest, request)
     }
 }
 

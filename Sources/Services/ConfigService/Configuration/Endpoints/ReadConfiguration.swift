@@ -51,11 +51,11 @@ struct ReadConfiguration: Endpoint {
         let described = ConfigurationRequest.clientPropertyNames.compactMap { name in
             parameters[name[...]].map { (name, String($0)) }
         }
-        var asked = try ConfigurationRequest(
+        var clientRequest = try ConfigurationRequest(
             appVersion: context.component("version"),
             theme: context.parameters.get("theme"),
             described: Dictionary(described) { $1 }, at: remote.experiments.now(), request, context)
-        asked.generation = Int64(try request.number("generation", default: 0, in: 0...Int.max))
-        return try await remote.response(to: asked, request)
+        clientRequest.generation = Int64(try request.number("generation", default: 0, in: 0...Int.max))
+        return try await remote.response(to: clientRequest, request)
     }
 }

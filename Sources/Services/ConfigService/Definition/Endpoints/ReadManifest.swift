@@ -112,10 +112,10 @@ struct ReadManifest: Endpoint {
         let unit = await EvaluationContext(
             try Self.unit(request, capabilities), principal: try context.principal, now: previews.now()
         )
-        .knowing(users, isStaged ? space.needsOfRules : .init())
+        .addingUserAttributes(users, isStaged ? space.needsOfRules : .init())
         let edition = try await choice.edition(of: document, for: unit.subject, with: capabilities, in: space)
         let answer = try await manifests.answer(
-            of: edition, under: .init(document, in: space.space), saying: Self.compatibility(edition, capabilities))
+            of: edition, under: .init(document, in: space.space), adding: Self.compatibility(edition, capabilities))
         return try .stored(answer, to: request, headers: [.vary: "Authorization"])
     }
 
@@ -126,7 +126,7 @@ struct ReadManifest: Endpoint {
         let draft = try await previews.draft(of: name, in: space, by: token)
         let edition = DefinitionEdition(version: draft.version, definition: draft.definition)
         let answer = try await manifests.answer(
-            of: edition, under: .init(draft, of: name, in: space), saying: Self.compatibility(edition, capabilities))
+            of: edition, under: .init(draft, of: name, in: space), adding: Self.compatibility(edition, capabilities))
         return try .stored(answer, to: request, headers: [.cacheControl: "no-store"])
     }
 
@@ -135,7 +135,7 @@ struct ReadManifest: Endpoint {
         var members: [JSONValue.Member] = []
         if let unit = request.uri.queryParameters["unit"] {
             guard (1...128).contains(unit.utf8.count) else {
-                throw ServiceError(.invalidParameter, "This must be 1 to 128 bytes.", field: "unit")
+                throw ServiceError(.invalidParameter, "Expected 1 to 128 bytes.", field: "unit")
             }
             members.append(.init("targetingKey", .string(String(unit))))
         }

@@ -107,7 +107,7 @@ struct ComputeResults: Endpoint {
         let fields = try await BodyFields(request, ["metrics", "units", "multipleExposures"], upTo: 1 << 20)
         guard case .object(let members)? = fields["metrics"], !members.isEmpty else {
             throw ServiceError(
-                .invalidBody, "This must be an object with at least one metric, each an object from variation to sums.",
+                .invalidBody, "Expected an object with at least one metric, each an object from variation to sums.",
                 field: "metrics")
         }
         let metrics = try members.map { member in
@@ -177,7 +177,7 @@ struct SetObservations: Endpoint {
         let now = reader.now()
         let date = try fields.time("asOf") ?? now
         guard date <= now.addingTimeInterval(60), date > now.addingTimeInterval(-400 * 86_400) else {
-            throw ServiceError(.invalidBody, "This must be a time within the last 400 days.", field: "asOf")
+            throw ServiceError(.invalidBody, "Expected a time within the last 400 days.", field: "asOf")
         }
         try await reader.observations.set(
             fields["variations"]?.text ?? "{}", of: metric.name, experiment: id,

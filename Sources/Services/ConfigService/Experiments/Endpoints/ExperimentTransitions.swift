@@ -217,8 +217,8 @@ struct ExperimentTransition: Sendable {
         return try content.map { try JSONValue(parsing: $0.utf8) }
     }
 
-    /// Publishes the content of a pinned version as a configuration. The draft follows unless it has unpublished
-    /// changes.
+    /// Publishes the content of a pinned version as a configuration. The draft gets the same content, unless it has
+    /// unpublished changes.
     private func publish(
         _ pinned: PinnedVersion, as key: DocumentKey, _ space: LiveSpace, _ transaction: PostgresTransaction
     ) async throws -> String {

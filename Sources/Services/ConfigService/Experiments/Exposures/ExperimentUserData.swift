@@ -31,10 +31,10 @@ struct ExperimentUserData: UserDataHolder {
 
     private static func owner(_ request: UserDataRequest) throws -> (user: String, space: AppSpace) {
         guard (1...32).contains(request.app.utf8.count) else {
-            throw ServiceError(.invalidBody, "This must be the id of an app.", field: "app")
+            throw ServiceError(.invalidBody, "Expected the id of an app.", field: "app")
         }
         guard let user = UUID(uuidString: request.user) else {
-            throw ServiceError(.invalidBody, "This must be the id of a user.", field: "user")
+            throw ServiceError(.invalidBody, "Expected the id of a user.", field: "user")
         }
         return (user.uuidString.lowercased(), AppSpace(appID: request.app, environment: request.environment))
     }

@@ -9,7 +9,7 @@ import Synchronization
 /// a time limit.
 ///
 /// The caller stores the answers, so that a later call continues with the remaining metrics. Metrics that are too
-/// expensive together are asked for one at a time; a metric that is too expensive by itself is skipped for a while.
+/// expensive together are requested one at a time; a metric that is too expensive by itself is skipped for a while.
 final class Conversions: Sendable {
     /// Why a metric has no new sums.
     enum Problem: String, Error {
@@ -28,7 +28,7 @@ final class Conversions: Sendable {
         /// No call starts later than this after the first one. The client waits for all of them, and the gateway's
         /// limit is a minute.
         var lastCall: Duration = .seconds(15)
-        /// The number of experiments at a time; further ones are not asked about.
+        /// The maximum number of experiments measured at a time; results of others keep their previous values.
         var experiments = 4
         /// How long an answer stays valid, in seconds.
         var validity: TimeInterval = 30
@@ -89,7 +89,7 @@ final class Conversions: Sendable {
     /// - Parameters:
     ///   - question: The question without its metrics.
     ///   - keep: Stores the sums of a metric. Its errors are rethrown and end the loop.
-    /// - Returns: The problems by metric. Metrics that were not asked for yet have neither sums nor a problem.
+    /// - Returns: The problems by metric. Metrics that were not requested yet have neither sums nor a problem.
     func sums(
         of wanted: [Wanted], _ question: ExperimentQuestion, of subject: Subject,
         keep: (ExperimentQuestion.Metric, ExperimentSums) async throws -> Problem?
@@ -145,7 +145,7 @@ final class Conversions: Sendable {
         return (pieces + alone.map { [$0] }, problems)
     }
 
-    /// Returns false if the same experiment is already being asked about or too many are.
+    /// Returns false if the same experiment is already being measured, or too many are.
     private func begin(_ subject: Subject) -> Bool {
         state.withLock { $0.underWay.count < limits.experiments && $0.underWay.insert(subject).inserted }
     }

@@ -27,7 +27,7 @@ struct MeasuredExperiment: Sendable {
     func question(named name: String, in space: AppSpace, at now: Date) -> ExperimentQuestion? {
         let metrics = experiment.metrics.compactMap(\.question)
         guard !metrics.isEmpty, let since = exposures.since else { return nil }
-        let end = min(experiment.over ?? now, now)
+        let end = min(experiment.endTime ?? now, now)
         let from = max(since.timeIntervalSince1970, end.timeIntervalSince1970 - Self.maximumDays * 86_400 + 86_400)
         // The current second is included, because its events may already count.
         let question = ExperimentQuestion(
@@ -38,7 +38,7 @@ struct MeasuredExperiment: Sendable {
     }
 
     /// Whether values stored at `date` are final.
-    func isComplete(at date: Date) -> Bool { experiment.over.map { date > $0 + Self.latenessLimit } ?? false }
+    func isComplete(at date: Date) -> Bool { experiment.endTime.map { date > $0 + Self.latenessLimit } ?? false }
 
     /// The sums of a metric by variation, in the form that `PUT …/metrics/{metric}/observations` accepts.
     func content(of sums: [String: ExperimentSums.Sums]) -> JSONValue {
@@ -65,7 +65,7 @@ struct MeasuredExperiment: Sendable {
 
 extension ExperimentDocument {
     /// When the experiment ended or will end; nil if that is not known.
-    var over: Date? {
+    var endTime: Date? {
         let ends = [end, state == .running || state == .draft ? nil : stoppedAt, state == .decided ? decidedAt : nil]
         return ends.compactMap(\.self).min()
     }

@@ -7,7 +7,7 @@ struct Measurement: Sendable {
     enum State: String, Sendable {
         /// At most half a minute old, or final.
         case current
-        /// Not asked for yet; the next request continues with it.
+        /// Not requested yet; the next request of the results continues with it.
         case pending
         case failed
     }

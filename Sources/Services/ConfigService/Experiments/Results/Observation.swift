@@ -27,7 +27,9 @@ extension ExperimentDocument.Metric {
         -> [String: Observation]
     {
         guard case .object(let members)? = value else {
-            throw ServiceError(.invalidBody, "This must be an object of sums by variation.", field: field)
+            let found = value?.phrase ?? "nothing"
+            throw ServiceError(
+                .invalidBody, "Expected an object of sums by variation, found \(found).", field: field)
         }
         if let unknown = members.first(where: { member in !variations.contains { $0.key == member.name } }) {
             throw ServiceError(.invalidBody, "There is no such variation.", field: field + "." + unknown.name)
@@ -49,7 +51,8 @@ extension ExperimentDocument.Metric {
         guard case .number(let literal)? = value["units"], let units = Int(literal),
             (0...Self.maximumUnits).contains(units)
         else {
-            throw ServiceError(.invalidBody, "This must be a whole number of at least 0.", field: field + ".units")
+            throw ServiceError(
+                .invalidBody, "Expected a whole number from 0 to \(Self.maximumUnits).", field: field + ".units")
         }
         var observation = Observation(value: try Self.sums(value, units, hasSquares: kind != .proportion, field))
         guard let otherName else { return observation }
@@ -94,7 +97,7 @@ extension ExperimentDocument.Metric {
     private static func number(_ value: JSONValue?, _ field: String) throws -> Double {
         guard case .number(let literal)? = value, let number = Double(literal), abs(number) <= maximumNumber else {
             throw ServiceError(
-                .invalidBody, value == nil ? "This field is required." : "This must be a number of at most 1e60.",
+                .invalidBody, value == nil ? "This field is required." : "Expected a number of at most 1e60.",
                 field: field)
         }
         return number
@@ -102,7 +105,7 @@ extension ExperimentDocument.Metric {
 
     private static func check(_ value: JSONValue, _ known: Set<String>, _ field: String) throws {
         guard case .object(let members) = value else {
-            throw ServiceError(.invalidBody, "This must be an object.", field: field)
+            throw ServiceError(.invalidBody, "Expected an object, found \(value.phrase).", field: field)
         }
         for member in members where !known.contains(member.name) {
             throw ServiceError(.invalidBody, "This field is unknown.", field: field + "." + member.name)

@@ -40,8 +40,9 @@ struct EvaluateFlag: Endpoint {
             let json = try await OFREP.context(of: request)
             let now = experiments.now()
             let space = try await live.current(try context.space)
-            let asked = await EvaluationContext(json, principal: principal, now: now).knowing(users, space.needsOfFlags)
-            let evaluation = await FlagEvaluation(of: key, in: space, for: asked, at: now, by: experiments)
+            let flagContext = await EvaluationContext(json, principal: principal, now: now).addingUserAttributes(
+                users, space.needsOfFlags)
+            let evaluation = await FlagEvaluation(of: key, in: space, for: flagContext, at: now, by: experiments)
             guard let answer = evaluation.answer(key) else {
                 throw OFREP.Failure(.flagNotFound, "There is no flag with this key.")
             }

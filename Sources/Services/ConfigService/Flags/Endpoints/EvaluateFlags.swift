@@ -64,9 +64,9 @@ struct EvaluateFlags: Endpoint {
             if let wanted = request.uri.queryParameters["flagConfigEtag"] { try await catchUp(to: wanted, space) }
             let now = experiments.now()
             let current = try await live.current(space)
-            let asked = await EvaluationContext(json, principal: principal, now: now).knowing(
+            let flagContext = await EvaluationContext(json, principal: principal, now: now).addingUserAttributes(
                 users, current.needsOfFlags)
-            let evaluation = await FlagEvaluation(in: current, for: asked, at: now, by: experiments)
+            let evaluation = await FlagEvaluation(in: current, for: flagContext, at: now, by: experiments)
             return try .evaluated(evaluation.tag, to: request) {
                 let answers = evaluation.answers.map(\.ofrep)
                 let metadata = evaluation.live.map { #""version":"\#($0.document.version)""# } ?? ""
@@ -139,12 +139,14 @@ struct EvaluateForApp: Endpoint {
         let principal = try context.principal
         let fields = try await BodyFields(request, ["context"], upTo: OFREP.maximumBodyInBytes, isOptional: true)
         let json = fields["context"] ?? .object([])
-        guard case .object = json else { throw ServiceError(.invalidBody, "This must be an object.", field: "context") }
+        guard case .object = json else {
+            throw ServiceError(.invalidBody, "Expected an object, found \(json.phrase).", field: "context")
+        }
         let now = experiments.now()
         let space = try await live.current(try context.space)
-        let asked = await EvaluationContext(json, principal: principal, deviceID: try request.deviceID, now: now)
-            .knowing(users, space.needsOfFlags)
-        let evaluation = await FlagEvaluation(in: space, for: asked, at: now, by: experiments)
+        let flagContext = await EvaluationContext(json, principal: principal, deviceID: try request.deviceID, now: now)
+            .addingUserAttributes(users, space.needsOfFlags)
+        let evaluation = await FlagEvaluation(in: space, for: flagContext, at: now, by: experiments)
         var response = try Response.evaluated(evaluation.tag, to: request) {
             let version = evaluation.live.map { String($0.document.version) } ?? "null"
             let members = evaluation.answers.map(\.member).joined(separator: ",")

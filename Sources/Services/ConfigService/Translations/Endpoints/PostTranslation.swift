@@ -111,7 +111,7 @@ struct PostTranslation: Endpoint {
         }
 
         private static func noLanguage(_ field: String) -> ServiceError {
-            ServiceError(.invalidBody, "This must be a language tag such as de or pt-BR.", field: field)
+            ServiceError(.invalidBody, "Expected a language tag such as de or pt-BR.", field: field)
         }
     }
 }

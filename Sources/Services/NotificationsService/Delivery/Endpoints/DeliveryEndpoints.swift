@@ -122,7 +122,7 @@ struct ReportOpened: Endpoint {
         let claim = try await access.check(request, context)
         let text = try await BodyFields(request, ["message"], upTo: 1 << 10).requiredString("message")
         guard let message = UUID(uuidString: text) else {
-            throw ServiceError(.invalidBody, "This must be a message id, a UUID.", field: "message")
+            throw ServiceError(.invalidBody, "Expected a message id, a UUID.", field: "message")
         }
         guard try await records.recordOpened(message, by: claim.id, in: claim.space) else {
             throw ServiceError(.messageNotFound)
@@ -137,8 +137,9 @@ extension Request {
         get throws {
             guard let state = uri.queryParameters["state"].map(String.init) else { return nil }
             guard DeliveryRecords.states.contains(state) else {
+                let expected = DeliveryRecords.states.joined(separator: ", ")
                 throw ServiceError(
-                    .invalidParameter, "This must be one of \(DeliveryRecords.states.joined(separator: ", ")).",
+                    .invalidParameter, "Expected one of \(expected), found \(JSONValue.excerpt(state)).",
                     field: "state")
             }
             return state

@@ -5,7 +5,7 @@ import Foundation
 extension DeliveryResult {
     private static let tab = UInt8(ascii: "\t")
 
-    /// Nil if the delivery never left. It is then sent again as if it had not been claimed.
+    /// Nil if nothing was sent. The delivery is then sent again as if it had not been claimed.
     var line: [UInt8]? {
         let (state, delay, reason, receipt): (String, Int, String?, String?) =
             switch verdict {

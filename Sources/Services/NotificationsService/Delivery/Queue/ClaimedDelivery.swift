@@ -9,7 +9,7 @@ struct ClaimedDelivery: Sendable {
     /// The push service for which the delivery was planned; nil if unknown.
     let service: PushService?
     let variant: Int
-    /// From 1. A delivery that never left does not count as an attempt.
+    /// From 1. A delivery that was never sent does not count as an attempt.
     let attempt: Int
     /// The number of claims so far. Results are written only for the latest claim, so an instance that lost its lease
     /// writes nothing.

@@ -30,7 +30,7 @@ final class DeliveryLog: Sendable {
         }
         guard let count = record("\(device.service.rawValue) \(device.space)") else { return }
         logger.warning(
-            "Push messages do not get through; retrying.",
+            "A push service accepts no messages; retrying.",
             metadata: [
                 "push.service": "\(device.service.rawValue)", "space.id": "\(device.space)",
                 "error.cause": "\(failure.reason)", "error.count": "\(count)",

@@ -1,9 +1,9 @@
 import Foundation
 
-/// Backs off from push services that asked for it or could not be reached.
+/// Backs off from push services that requested a delay or could not be reached.
 ///
 /// The first hold is short. After it a few deliveries are tried; each time they fail, the next hold doubles, up to the
-/// delay that the service asked for. A single `503` thus does not stop an app for a quarter of an hour, and a service
+/// delay that the service requested. A single `503` thus does not stop an app for a quarter of an hour, and a service
 /// that is down is not flooded.
 struct Holds {
     /// The target that a hold applies to.
@@ -36,7 +36,7 @@ struct Holds {
 
     var isEmpty: Bool { holds.isEmpty }
 
-    /// - Parameter delay: The delay that the service asked for; doubled holds do not exceed it.
+    /// - Parameter delay: The delay that the service requested; doubled holds do not exceed it.
     /// - Returns: The length of the hold.
     mutating func backOff(_ place: Place, upTo delay: TimeInterval, at now: Date) -> TimeInterval {
         // Answers to deliveries sent before the hold carry no new information.

@@ -3,7 +3,7 @@ import Synchronization
 
 /// The deliveries that this instance has claimed and whose results are not yet written, with the results so far.
 ///
-/// Its size bounds the memory of the sender: no more is claimed than it may hold.
+/// Its maximum size bounds the memory of the sender, because no more deliveries are claimed than it may hold.
 final class InFlightDeliveries: Sendable {
     struct Key: Hashable, Sendable {
         var pushID: UUID

@@ -3,7 +3,7 @@ import Logging
 import MartletPush
 import Synchronization
 
-/// What the answers of push services say about the services, credentials and tokens, and not only about one delivery.
+/// Tracks what the answers of push services imply beyond a single delivery: for services, credentials and tokens.
 final class PushHealth: Sendable {
     private struct State {
         var holds = Holds()

@@ -7,8 +7,8 @@ enum Verdict: Sendable, Equatable {
     /// Queue it again; `counts` is whether it used up an attempt.
     case again(after: Duration, reason: String, counts: Bool)
 
-    /// The maximum number of attempts, spread over hours while a service has problems. A delivery that never left does
-    /// not count.
+    /// The maximum number of attempts, spread over hours while a service has problems. A delivery that was never
+    /// sent does not count.
     static let maximumAttempts = 12
     /// The maximum number of attempts when they remain unanswered.
     static let maximumUnknown = 3

@@ -50,7 +50,7 @@ struct APNsKeyFile: CredentialContent {
         bundleIDs = try fields.strings("bundleIds", upTo: Self.maximumBundleIDs) ?? []
         guard !bundleIDs.isEmpty, Set(bundleIDs).count == bundleIDs.count, bundleIDs.allSatisfy(BundleID.isValid) else {
             throw ServiceError(
-                .invalidBody, "This must be a list of 1 to \(Self.maximumBundleIDs) distinct bundle ids.",
+                .invalidBody, "Expected an array of 1 to \(Self.maximumBundleIDs) distinct bundle ids.",
                 field: "bundleIds")
         }
         try check(main)

@@ -132,7 +132,7 @@ struct CredentialStore: Sendable {
             (since: $0, reason: try row.decode(5, as: String?.self) ?? "")
         }
         if sealing.open(try row.decode(6), for: Self.label(kind, space)) == nil {
-            broken = (updated, "It was encrypted under another internal.secret. Store it again.")
+            broken = (updated, "The credential was encrypted under another internal.secret. Store it again.")
         }
         return StoredCredential(
             kind: kind, shown: try JSONValue(parsing: row.decode(1, as: PostgresJSON.self).bytes),

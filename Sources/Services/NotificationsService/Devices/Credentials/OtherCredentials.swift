@@ -19,7 +19,7 @@ struct FCMAccountFile: CredentialContent {
         case .object(let members): json = JSONValue.object(members).text
         default:
             throw ServiceError(
-                .invalidBody, "This must be the JSON of a service account key, as an object or as text.",
+                .invalidBody, "Expected the JSON of a service account key, as an object or as text.",
                 field: "serviceAccount")
         }
         do {

@@ -22,9 +22,9 @@ struct SignOut: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let fields = try await BodyFields(request, ["app", "environment", "user", "sessions"])
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")) else {
-            throw ServiceError(.invalidBody, "This must be an app environment.", field: "environment")
+            throw ServiceError(.invalidBody, "Expected an app environment.", field: "environment")
         }
-        let asked = UserDataRequest(
+        let userRequest = UserDataRequest(
             app: try fields.requiredString("app"), environment: environment, user: try fields.requiredString("user"))
         let sessions = try (try fields.strings("sessions", upTo: Self.maximumSessions) ?? []).map { text in
             guard let id = UUID(uuidString: text) else {
@@ -32,7 +32,7 @@ struct SignOut: Endpoint {
             }
             return id
         }
-        let (user, space) = try await spaces.owner(of: asked)
+        let (user, space) = try await spaces.owner(of: userRequest)
         return .json(#"{"signedOut":\#(try await store.signOut(user, of: sessions, in: space))}"#)
     }
 }

@@ -69,7 +69,7 @@ struct TestCredential: Endpoint {
             title = try fields.string("title") ?? "Test"
             body = try fields.string("body") ?? "This device gets messages."
             for (name, text) in [("title", title), ("body", body)] where text.utf8.count > limit {
-                throw ServiceError(.invalidBody, "This may have at most \(limit) bytes.", field: name)
+                throw ServiceError(.invalidBody, "Expected at most \(limit) bytes.", field: name)
             }
         }
     }
@@ -84,7 +84,7 @@ struct TestCredential: Endpoint {
             let push = try ServiceError.inside("push") { try PushAddress(value) }
             guard push.service == service else {
                 throw ServiceError(
-                    .invalidBody, "This must be a push address of \(service.rawValue).", field: "push.service")
+                    .invalidBody, "Expected a push address of \(service.rawValue).", field: "push.service")
             }
             return Device(
                 id: UUID(), space: space.id, platform: Platform.allCases.first { $0.services.first == service } ?? .web,
@@ -93,7 +93,7 @@ struct TestCredential: Endpoint {
                 bundleID: push.bundleID)
         }
         guard let id = try fields.string("installation").flatMap({ UUID(uuidString: $0) }) else {
-            throw ServiceError(.invalidBody, "This must be an installation id, a UUID.", field: "installation")
+            throw ServiceError(.invalidBody, "Expected an installation id, a UUID.", field: "installation")
         }
         guard let device = try await devices.installations.device(id, in: space.id) else {
             throw ServiceError(.invalidBody, "This installation has no push token.", field: "installation")

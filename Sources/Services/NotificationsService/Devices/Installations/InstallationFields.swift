@@ -34,9 +34,9 @@ struct InstallationFields: Sendable {
         let fields = try await BodyFields(request, Self.members, upTo: 32 << 10)
         platform = try fields.string("platform").map { word in
             guard let platform = Platform(rawValue: word) else {
+                let expected = Platform.allCases.map(\.rawValue).joined(separator: ", ")
                 throw ServiceError(
-                    .invalidBody, "This must be one of \(Platform.allCases.map(\.rawValue).joined(separator: ", ")).",
-                    field: "platform")
+                    .invalidBody, "Expected one of \(expected), found \(JSONValue.excerpt(word)).", field: "platform")
             }
             return platform
         }

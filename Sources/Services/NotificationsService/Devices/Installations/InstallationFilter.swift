@@ -48,7 +48,9 @@ extension Request {
     fileprivate func shortParameter(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard (1...100).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw ServiceError(.invalidParameter, "This must have 1 to 100 bytes.", field: String(name))
+            throw ServiceError(
+                .invalidParameter, "Expected 1 to 100 bytes without NUL, found \(text.utf8.count).",
+                field: String(name))
         }
         return String(text)
     }
@@ -57,8 +59,9 @@ extension Request {
     fileprivate func word<Word: RawRepresentable<String> & CaseIterable>(_ name: Substring) throws -> Word? {
         try uri.queryParameters[name].map { text in
             guard let word = Word(rawValue: String(text)) else {
+                let expected = Word.allCases.map(\.rawValue).joined(separator: ", ")
                 throw ServiceError(
-                    .invalidParameter, "This must be one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    .invalidParameter, "Expected one of \(expected), found \(JSONValue.excerpt(text)).",
                     field: String(name))
             }
             return word

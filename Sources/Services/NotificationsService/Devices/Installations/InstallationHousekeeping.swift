@@ -1,6 +1,6 @@
 import Foundation
 import Logging
-import MartletJobs
+import MartletBackground
 import MartletPostgres
 
 /// Deletes, in small batches, installations whose app has not contacted the server for a long time: the app was

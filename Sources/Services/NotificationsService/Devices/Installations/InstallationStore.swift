@@ -61,7 +61,7 @@ struct InstallationStore: Sendable {
                 guard kept.attributes.text.utf8.count <= InstallationFields.maximumAttributesSizeInBytes else {
                     throw ServiceError(
                         .invalidBody,
-                        "This may have at most \(InstallationFields.maximumAttributesSizeInBytes) bytes, counting numbers without exponents.",
+                        "Expected at most \(InstallationFields.maximumAttributesSizeInBytes) bytes, counting numbers without exponents.",
                         field: "attributes")
                 }
                 if let user = kept.userID, user != known?.userID {

@@ -34,10 +34,11 @@ struct PushAddress: Sendable, Equatable {
     /// - Throws: `invalid-body` that names the member.
     init(_ json: JSONValue) throws {
         let fields = try BodyFields(json, ["service", "token", "sandbox", "bundleId", "subscription"])
-        guard let service = PushService(rawValue: try fields.requiredString("service")) else {
+        let name = try fields.requiredString("service")
+        guard let service = PushService(rawValue: name) else {
+            let expected = PushService.allCases.map(\.rawValue).joined(separator: ", ")
             throw ServiceError(
-                .invalidBody, "This must be one of \(PushService.allCases.map(\.rawValue).joined(separator: ", ")).",
-                field: "service")
+                .invalidBody, "Expected one of \(expected), found \(JSONValue.excerpt(name)).", field: "service")
         }
         let foreign: Set<String> =
             switch service {
@@ -63,13 +64,13 @@ struct PushAddress: Sendable, Equatable {
         guard let isSandbox = try fields.flag("sandbox") else {
             throw ServiceError(
                 .invalidBody,
-                "This must be true for an app signed for development, false for TestFlight and the App Store.",
+                "Expected true for an app signed for development, or false for TestFlight and the App Store.",
                 field: "sandbox")
         }
         let bundleID = try fields.string("bundleId")
         if let bundleID, !BundleID.isValid(bundleID) {
             throw ServiceError(
-                .invalidBody, "This must be a bundle id: letters, digits, dots and hyphens.", field: "bundleId")
+                .invalidBody, "Expected a bundle id: letters, digits, dots and hyphens.", field: "bundleId")
         }
         self.init(service: .apns, isSandbox: isSandbox, token: token, bundleID: bundleID)
     }
@@ -80,7 +81,7 @@ struct PushAddress: Sendable, Equatable {
             token.utf8.allSatisfy({ (0x21...0x7e).contains($0) })
         else {
             throw ServiceError(
-                .invalidBody, "This must have 1 to \(Self.maximumTokenLength) printable ASCII characters.",
+                .invalidBody, "Expected 1 to \(Self.maximumTokenLength) printable ASCII characters.",
                 field: "token")
         }
         self.init(service: .fcm, token: token)

@@ -32,7 +32,7 @@ struct RecordBounce: Endpoint {
         let (space, _) = try await context.notifications(may: .update, mail.spaces)
         let fields = try await BodyFields(request, ["mail", "address", "kind", "reason"])
         guard let kind = BounceKind(rawValue: try fields.requiredString("kind")) else {
-            throw ServiceError(.invalidBody, "This must be hard, soft or complaint.", field: "kind")
+            throw ServiceError(.invalidBody, "Expected hard, soft or complaint.", field: "kind")
         }
         let reason = try fields.string("reason").map {
             String(String.UnicodeScalarView($0.unicodeScalars.prefix(SuppressedStore.maximumReasonLength)))
@@ -67,7 +67,7 @@ struct RecordBounce: Endpoint {
     private static func mail(_ text: String) throws -> UUID {
         let id = text.drop { $0 == "<" }.prefix { $0 != "@" }
         guard let id = UUID(uuidString: String(id)) else {
-            throw ServiceError(.invalidBody, "This must be the id or the Message-ID of a mail.", field: "mail")
+            throw ServiceError(.invalidBody, "Expected the id or the Message-ID of a mail.", field: "mail")
         }
         return id
     }

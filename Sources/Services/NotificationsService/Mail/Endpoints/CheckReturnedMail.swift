@@ -17,7 +17,7 @@ struct CheckReturnedMail: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let fields = try await BodyFields(request, ["app", "environment", "address"])
         guard let environment = AppEnvironment(rawValue: try fields.requiredString("environment")) else {
-            throw ServiceError(.invalidBody, "This must be an app environment.", field: "environment")
+            throw ServiceError(.invalidBody, "Expected an app environment.", field: "environment")
         }
         let (app, address) = (try fields.requiredString("app"), try fields.requiredString("address"))
         return .json(#"{"isReturned":\#(try await suppressed.hasHardBounce(address, of: app, environment))}"#)

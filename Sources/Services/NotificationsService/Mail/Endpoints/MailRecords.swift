@@ -40,7 +40,7 @@ struct ListMails: Endpoint {
         filter.state = parameters["state"].map(String.init)
         if let state = filter.state, !Self.states.contains(state) {
             throw ServiceError(
-                .invalidParameter, "This must be one of \(Self.states.sorted().joined(separator: ", ")).",
+                .invalidParameter, "Expected one of \(Self.states.sorted().joined(separator: ", ")).",
                 field: "state")
         }
         filter.address = parameters["to"].map { $0.lowercased() }

@@ -156,7 +156,7 @@ extension Request {
             guard let text = uri.queryParameters["language"].map(String.init) else { return nil }
             guard let tag = LanguageTag(text) else {
                 throw ServiceError(
-                    .invalidParameter, "This must be a language tag, such as en or de-AT.", field: "language")
+                    .invalidParameter, "Expected a language tag, such as en or de-AT.", field: "language")
             }
             return tag.text.lowercased()
         }

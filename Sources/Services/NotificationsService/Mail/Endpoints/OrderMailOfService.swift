@@ -55,16 +55,16 @@ struct OrderMailOfService: Endpoint {
 
     private static func mails(_ fields: BodyFields, _ environment: AppEnvironment) throws -> [Wanted] {
         guard case .array(let elements)? = fields["mails"], elements.count <= maximumMails else {
-            throw ServiceError(.invalidBody, "This must be a list of at most \(maximumMails) mails.", field: "mails")
+            throw ServiceError(.invalidBody, "Expected an array of at most \(maximumMails) mails.", field: "mails")
         }
         return try elements.map { element in
             let mail = try BodyFields(element, ["origin", "to", "subject", "text"])
             let (origin, text) = (try mail.requiredString("origin"), try mail.requiredString("text"))
             guard (1...200).contains(origin.utf8.count) else {
-                throw ServiceError(.invalidBody, "This must have 1 to 200 bytes.", field: "origin")
+                throw ServiceError(.invalidBody, "Expected 1 to 200 bytes.", field: "origin")
             }
             guard (1...maximumTextSize).contains(text.utf8.count) else {
-                throw ServiceError(.invalidBody, "This must have 1 to \(maximumTextSize) bytes.", field: "text")
+                throw ServiceError(.invalidBody, "Expected 1 to \(maximumTextSize) bytes.", field: "text")
             }
             // Passed as values, so that placeholders in texts of other services are not filled.
             var content = MailContent(

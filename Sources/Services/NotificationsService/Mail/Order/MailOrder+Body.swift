@@ -72,7 +72,7 @@ extension MailContent {
         variables = try Self.variables(fields["variables"])
         language = try fields.string("language").map {
             guard let tag = LanguageTag($0) else {
-                throw ServiceError(.invalidBody, "This must be a language tag, such as en or de-AT.", field: "language")
+                throw ServiceError(.invalidBody, "Expected a language tag, such as en or de-AT.", field: "language")
             }
             return tag.text
         }

@@ -33,7 +33,7 @@ struct MailServerLoad: Sendable {
 
     /// Takes a slot.
     ///
-    /// - Returns: Nil if there was one, otherwise how long to wait before asking again.
+    /// - Returns: Nil if there was one, otherwise how long to wait before trying again.
     mutating func enter(_ name: String, at now: Instant) -> Duration? {
         var server = servers[name] ?? Server(end: now)
         if server.end > now { return server.end - now }

@@ -1,4 +1,5 @@
 import Logging
+import MartletBackground
 import MartletJobs
 import MartletPostgres
 import ServiceLifecycle
@@ -17,7 +18,7 @@ struct MailWaker: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             await NotifiedLoop(every: Self.interval, jitter: 0.9...1.1, startsAtOnce: false).run {
-                await attempt("Could not look for due mail; retrying.", level: .debug, logger: logger) {
+                await attempt("Could not read which spaces have due mail; retrying.", level: .debug, logger: logger) {
                     try await wake()
                 }
             }

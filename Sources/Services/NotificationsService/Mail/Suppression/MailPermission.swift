@@ -5,7 +5,8 @@ struct MailPermission: Sendable {
     let postgres: PostgresClient
     let digest: AddressDigest
 
-    /// Returns nil if it may. A user's unsubscription applies to the address, and to the user at any later address.
+    /// Why the address may not be written to; nil if it may. A user's unsubscription applies to the address, and to the
+    /// user at any later address.
     ///
     /// - Parameters:
     ///   - user: The owner of the address, if known.

@@ -93,13 +93,13 @@ extension Audience {
                 field: "audience")
         }
         for (list, name) in [(users, "users"), (channels, "channels")] where list?.isEmpty == true {
-            throw ServiceError(.invalidBody, "This must have at least one element.", field: name)
+            throw ServiceError(.invalidBody, "Expected at least one element.", field: name)
         }
         if installations?.isEmpty == true {
-            throw ServiceError(.invalidBody, "This must have at least one element.", field: "installations")
+            throw ServiceError(.invalidBody, "Expected at least one element.", field: "installations")
         }
         if users.map({ $0.count > Self.maximumUsers }) == true {
-            throw ServiceError(.invalidBody, "This may have at most \(Self.maximumUsers) users.", field: "users")
+            throw ServiceError(.invalidBody, "Expected at most \(Self.maximumUsers) users.", field: "users")
         }
         if let condition { _ = try AudienceCondition(condition) }
     }

@@ -21,7 +21,7 @@ struct AudienceCondition: Sendable {
                 field: "where",
                 findings: errors.map { Problem.Finding(.error, $0.code, at: $0.path, $0.message) })
         }
-        guard !condition.asksForRoles else {
+        guard !condition.testsRoles else {
             throw ServiceError(.invalidFilter, "Installations have no roles.", field: "where")
         }
         readsAttributes = json.text.contains("attributes")

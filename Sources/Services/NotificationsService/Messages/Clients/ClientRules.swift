@@ -50,7 +50,7 @@ struct ClientRules: Sendable {
         let fields = try BodyFields(json, ["templates"])
         guard case .object(let members)? = fields["templates"], members.count <= Self.maximumTemplates else {
             throw ServiceError(
-                .invalidBody, "This must be an object of at most \(Self.maximumTemplates) templates.",
+                .invalidBody, "Expected an object of at most \(Self.maximumTemplates) templates.",
                 field: "templates")
         }
         self.json = json
@@ -82,7 +82,7 @@ extension ClientRules.Rule {
         for channel in channels
         where !ChannelName.isValid(channel.hasSuffix("*") ? String(channel.dropLast()) : channel) {
             throw ServiceError(
-                .invalidBody, "This must contain channel names, or prefixes followed by *. \(ChannelName.sentence)",
+                .invalidBody, "Expected channel names, or prefixes followed by *. \(ChannelName.sentence)",
                 field: "channels")
         }
         if let when = fields.object("when") {

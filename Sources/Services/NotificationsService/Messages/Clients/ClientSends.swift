@@ -35,7 +35,7 @@ struct ClientSends: Sendable {
     let storage: StorageClient
 
     /// A request with a known key is neither checked nor sent again. Users who have blocked the sender do not get the
-    /// message; nothing tells the sender.
+    /// message, and the sender does not learn of it.
     ///
     /// - Throws: `forbidden` when the rules do not allow the message, `too-many-requests`, `template-not-found`,
     ///   `invalid-body`, `idempotency-key-reused`, `unavailable`. Nothing is sent then.

@@ -9,7 +9,8 @@ extension BodyFields {
     func text(_ name: String, upTo limitInBytes: Int) throws -> String? {
         guard let text = try string(name) else { return nil }
         guard (1...limitInBytes).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw ServiceError(.invalidBody, "This must have 1 to \(limitInBytes) bytes.", field: name)
+            throw ServiceError(
+                .invalidBody, "Expected 1 to \(limitInBytes) bytes without NUL, found \(text.utf8.count).", field: name)
         }
         return text
     }
@@ -19,9 +20,9 @@ extension BodyFields {
     where Choice.RawValue == String {
         guard let text = try string(name) else { return nil }
         guard let choice = Choice(rawValue: text) else {
+            let expected = Choice.allCases.map(\.rawValue).joined(separator: ", ")
             throw ServiceError(
-                .invalidBody, "This must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
-                field: name)
+                .invalidBody, "Expected one of \(expected), found \(JSONValue.excerpt(text)).", field: name)
         }
         return choice
     }
@@ -30,11 +31,11 @@ extension BodyFields {
     func fraction(_ name: String) throws -> Double? {
         guard let value = self[name], value != .null else { return nil }
         guard case .number(let literal) = value, let number = Double(literal), (0...1).contains(number) else {
-            throw ServiceError(.invalidBody, "This must be a number from 0 to 1.", field: name)
+            throw ServiceError(.invalidBody, "Expected a number from 0 to 1, found \(value.phrase).", field: name)
         }
         return number
     }
 
-    /// Reads a member that must be an object later on; nil when missing or null.
+    /// Reads a member that should be an object, which the caller checks; nil when missing or null.
     func object(_ name: String) -> JSONValue? { self[name].flatMap { $0 == .null ? nil : $0 } }
 }

@@ -83,7 +83,7 @@ extension MessageContent {
             identity: PushIdentity(message: message, pushID: message, expires: Self.probeTime), at: Self.probeTime)
     }
 
-    /// In a Live Activity it has as many digits as the current time.
+    /// Has as many digits as the current time, which the payload of a Live Activity contains.
     private static let probeTime = Date(timeIntervalSince1970: 1_800_000_000)
     /// From RFC 8291, appendix A.
     private static let probeKey =

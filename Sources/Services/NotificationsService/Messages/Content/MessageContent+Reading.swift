@@ -34,7 +34,8 @@ extension MessageContent {
         sound = try fields.text("sound", upTo: 100)
         image = try fields.text("image", upTo: 2_000)
         if let image, URL(string: image)?.scheme?.lowercased() != "https" {
-            throw ServiceError(.invalidBody, "This must be an https URL.", field: "image")
+            throw ServiceError(
+                .invalidBody, "Expected an https URL, found \(JSONValue.excerpt(image)).", field: "image")
         }
         category = try fields.text("category", upTo: 100)
         thread = try fields.text("thread", upTo: 200)
@@ -77,13 +78,13 @@ extension MessageContent {
         guard let value = fields["localized"], value != .null else { return [:] }
         guard case .object(let members) = value, members.count <= maximumLanguages else {
             throw ServiceError(
-                .invalidBody, "This must be an object of at most \(maximumLanguages) languages.", field: "localized")
+                .invalidBody, "Expected an object of at most \(maximumLanguages) languages.", field: "localized")
         }
         var localized: [LanguageTag: MessageTexts] = [:]
         for member in members {
             guard let language = LanguageTag(member.name), localized[language] == nil else {
                 throw ServiceError(
-                    .invalidBody, "This must be a language tag, such as en or de-AT, and occur only once.",
+                    .invalidBody, "Expected a language tag, such as en or de-AT, that occurs only once.",
                     field: "localized.\(member.name.prefix(40))")
             }
             localized[language] = try MessageTexts(try BodyFields(member.value, Set(MessageTexts.names)))
@@ -95,7 +96,7 @@ extension MessageContent {
         guard let value = fields["variants"], value != .null else { return [] }
         guard case .array(let elements) = value, (2...maximumVariants).contains(elements.count) else {
             throw ServiceError(
-                .invalidBody, "This must be a list of 2 to \(maximumVariants) variants.", field: "variants")
+                .invalidBody, "Expected an array of 2 to \(maximumVariants) variants.", field: "variants")
         }
         let variants = try elements.map { element in
             let fields = try BodyFields(element, ["name", "weight", "title", "subtitle", "body", "localized"])
@@ -115,7 +116,7 @@ extension MessageContent {
     private static func data(_ fields: BodyFields) throws -> [JSONValue.Member] {
         guard let value = fields["data"], value != .null else { return [] }
         guard case .object(let members) = value, Set(members.map(\.name)).count == members.count else {
-            throw ServiceError(.invalidBody, "This must be an object with distinct names.", field: "data")
+            throw ServiceError(.invalidBody, "Expected an object with distinct names.", field: "data")
         }
         for member in members where ["aps", "martlet"].contains(member.name) {
             throw ServiceError(.invalidBody, "The name \(member.name) is reserved.", field: "data.\(member.name)")
@@ -137,10 +138,11 @@ extension MessageBadge {
         switch fields["badge"] {
         case nil, .null: return nil
         case .string("increment"): self = .increment
-        default:
-            guard case .number? = fields["badge"], let number = try fields.integer("badge", in: 0...99_999) else {
+        case let value?:
+            guard case .number = value, let number = try fields.integer("badge", in: 0...99_999) else {
                 throw ServiceError(
-                    .invalidBody, "This must be a number from 0 to 99999, or \"increment\".", field: "badge")
+                    .invalidBody, "Expected a number from 0 to 99999, or \"increment\", found \(value.phrase).",
+                    field: "badge")
             }
             self = .number(number)
         }
@@ -158,7 +160,7 @@ extension LiveActivityContent {
                 attributes: fields["attributes"] ?? .object([]))
         case "update": event = .update
         case "end": event = .end(dismissal: try fields.time("dismissal"))
-        default: throw ServiceError(.invalidBody, "This must be start, update or end.", field: "liveActivity.event")
+        default: throw ServiceError(.invalidBody, "Expected start, update or end.", field: "liveActivity.event")
         }
         contentState = fields["contentState"]
         staleDate = try fields.time("stale")

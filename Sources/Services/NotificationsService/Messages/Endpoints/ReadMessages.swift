@@ -42,7 +42,7 @@ struct ListMessages: Endpoint {
         guard let state = Message.State(rawValue: String(text)) else {
             throw ServiceError(
                 .invalidParameter,
-                "This must be one of \(Message.State.allCases.map(\.rawValue).joined(separator: ", ")).", field: "state"
+                "Expected one of \(Message.State.allCases.map(\.rawValue).joined(separator: ", ")).", field: "state"
             )
         }
         return state

@@ -41,14 +41,16 @@ struct MessageTiming: Sendable, Equatable {
         if let text = try fields.string("localTime") {
             guard let time = LocalTime(text) else {
                 throw ServiceError(
-                    .invalidBody, "This must be a time without zone, such as 2026-12-24T18:00.", field: "localTime")
+                    .invalidBody, "Expected a time without zone, such as 2026-12-24T18:00.", field: "localTime")
             }
             localTime = time
         }
         if let name = try fields.string("timeZone") {
             guard let zone = TimeZone(iana: name) else {
                 throw ServiceError(
-                    .invalidBody, "This must be an IANA time zone, such as Europe/Berlin.", field: "timeZone")
+                    .invalidBody,
+                    "Expected an IANA time zone, such as Europe/Berlin, found \(JSONValue.excerpt(name)).",
+                    field: "timeZone")
             }
             timeZone = zone
         }
@@ -114,7 +116,9 @@ extension BodyFields {
         guard let match = text.wholeMatch(of: /([01][0-9]|2[0-3]):([0-5][0-9])/), let hour = Int(match.1),
             let minute = Int(match.2)
         else {
-            throw ServiceError(.invalidBody, "This must be a time of the day, such as 22:00.", field: name)
+            throw ServiceError(
+                .invalidBody, "Expected a time of the day, such as 22:00, found \(JSONValue.excerpt(text)).",
+                field: name)
         }
         return hour * 60 + minute
     }

@@ -62,7 +62,7 @@ struct MessageTemplate: Sendable, Equatable {
         guard let json, json != .null else { return [:] }
         guard case .object(let members) = json, members.count <= maximumVariables else {
             throw ServiceError(
-                .invalidBody, "This must be an object of at most \(maximumVariables) values.", field: "variables")
+                .invalidBody, "Expected an object of at most \(maximumVariables) values.", field: "variables")
         }
         var values: [String: String] = [:]
         for member in members {
@@ -78,7 +78,9 @@ struct MessageTemplate: Sendable, Equatable {
             case .number(let literal): values[member.name] = literal
             case .bool(let truth): values[member.name] = truth ? "true" : "false"
             case .array, .object:
-                throw ServiceError(.invalidBody, "This must be a string, a number, true or false.", field: field)
+                throw ServiceError(
+                    .invalidBody, "Expected a string, a number, true or false, found \(member.value.phrase).",
+                    field: field)
             }
             guard values[member.name]?.utf8.count ?? 0 <= maximumValueLength else {
                 throw ServiceError(.invalidBody, "A value may have at most \(maximumValueLength) bytes.", field: field)

@@ -12,7 +12,7 @@ struct ActionRecipients: Sendable, Equatable {
     var exceptUsers: [String] = []
     var audience: JSONValue?
 
-    var isNobody: Bool { users.isEmpty && channels.isEmpty && installations.isEmpty && audience == nil }
+    var isEmpty: Bool { users.isEmpty && channels.isEmpty && installations.isEmpty && audience == nil }
 }
 
 /// Resolves the recipients of rules, asking storage only once for each object and relation.
@@ -64,7 +64,7 @@ final class RecipientLookUp {
         return found
     }
 
-    /// The users who have blocked the actor. They are not notified of the actor's changes.
+    /// The users who have blocked the actor. They are not notified of what the actor writes.
     private func blockers(of actor: JSONValue?) async throws -> [String] {
         guard case .string(let user)? = actor else { return [] }
         if let known = blockers[user] { return known }
@@ -111,14 +111,14 @@ final class RecipientLookUp {
         return users + (try await members(relations))
     }
 
-    private func members(_ asked: [StorageClient.Relation]) async throws -> [String] {
-        let missing = asked.filter { relations[$0] == nil }
+    private func members(_ requested: [StorageClient.Relation]) async throws -> [String] {
+        let missing = requested.filter { relations[$0] == nil }
         guard missing.count <= 100 else { throw RuleFailure("More than 100 relations would have to be read.") }
         if !missing.isEmpty {
             let found = try await asking { try await storage.lookUp([], missing, in: space).relations }
             for (relation, members) in zip(missing, found) { relations[relation] = members }
         }
-        return asked.flatMap { relations[$0] ?? [] }
+        return requested.flatMap { relations[$0] ?? [] }
     }
 
     /// A request that storage refuses is the rule's fault, so it is not retried.

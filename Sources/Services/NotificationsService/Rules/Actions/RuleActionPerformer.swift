@@ -28,7 +28,7 @@ struct RuleActionPerformer: Sendable {
     /// - Throws: `PostgresError` for errors that are worth a retry.
     func perform(_ action: RuleAction, in space: Space, _ transaction: PostgresTransaction) async throws {
         if let failure = action.failure { return try await logRun(action, .failed, failure, in: space, transaction) }
-        guard !action.recipients.isNobody || action.webhookBody != nil || action.mail != nil else {
+        guard !action.recipients.isEmpty || action.webhookBody != nil || action.mail != nil else {
             return try await logRun(action, .nobody, nil, in: space, transaction)
         }
         switch try await limits.take(action, in: space, transaction) {
@@ -62,7 +62,7 @@ struct RuleActionPerformer: Sendable {
         if let error = error as? PostgresError, let state = error.sqlState,
             ["22", "23", "54"].contains(state.prefix(2))
         {
-            return "The database refused it (\(state))."
+            return "The database refused the action (\(state))."
         }
         return RuleActionBuilder.sentence(error)
     }

@@ -20,10 +20,8 @@ struct RuleLimits: Sendable {
         if let object = action.object, try await isLoop(action, object, in: space, transaction) {
             return .beyond(
                 .loop,
-                """
-                It acted on this object \(Self.actionsPerObjectAndMinute) times within a minute, or \
-                \(Self.actionsPerObjectAndHour) times within an hour.
-                """)
+                "The rule acted on this object \(Self.actionsPerObjectAndMinute) times within a minute, or \(Self.actionsPerObjectAndHour) times within an hour."
+            )
         }
         let (limit, name) = (action.rule.limit, action.rule.name)
         let seconds = Double(limit.seconds)
@@ -40,11 +38,11 @@ struct RuleLimits: Sendable {
             RETURNING hour_count
             """)
         guard let count = try rows.first?.decode(0, as: Int32.self) else {
-            return .beyond(.limited, "It acted \(limit.count) times within \(limit.seconds) seconds.")
+            return .beyond(.limited, "The rule acted \(limit.count) times within \(limit.seconds) seconds.")
         }
         guard action.webhookBody != nil, Int(count) == Self.suspiciousActionCount(limit) else { return .within }
         return .suspicious(
-            "It has acted \(count) times within an hour, a third of what its limit allows. If the actions of its webhook trigger it again, it may be in a loop. It keeps running."
+            "The rule has acted \(count) times within an hour, a third of what its limit allows. If its webhook causes changes that trigger the rule again, the rule may be in a loop. The rule keeps acting."
         )
     }
 

@@ -27,10 +27,10 @@ struct ReceiveAlert: Endpoint {
             throw ServiceError(.invalidBody, "App or environment is not valid.", field: "app")
         }
         guard let id = UUID(uuidString: try fields.requiredString("id")) else {
-            throw ServiceError(.invalidBody, "This must be a UUID.", field: "id")
+            throw ServiceError(.invalidBody, "Expected a UUID.", field: "id")
         }
         guard let alert = try? JSONValue(parsing: try fields.requiredString("alert").utf8), case .object = alert else {
-            throw ServiceError(.invalidBody, "This must be the text of a JSON object.", field: "alert")
+            throw ServiceError(.invalidBody, "Expected the text of a JSON object.", field: "alert")
         }
         let space = try await rules.spaces.space(of: app, environment)
         return .json(

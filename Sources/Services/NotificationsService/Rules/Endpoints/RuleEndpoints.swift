@@ -163,7 +163,7 @@ struct ListRuleRuns: Endpoint {
         let limit = try context.integer("limit")
         let before = try request.uri.queryParameters["before"].map { text in
             guard let number = Int64(text) else {
-                throw ServiceError(.invalidParameter, "This must be the id of a run.", field: "before")
+                throw ServiceError(.invalidParameter, "Expected the id of a run.", field: "before")
             }
             return number
         }

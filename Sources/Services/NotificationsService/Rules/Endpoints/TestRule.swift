@@ -114,7 +114,7 @@ struct TestRule: Endpoint {
             #""matches":true,"users":\#(list(recipients.users)),"channels":\#(list(recipients.channels))"#,
             #""installations":\#(list(recipients.installations.map { $0.uuidString.lowercased() })),"except":\#(list(recipients.exceptUsers))"#,
         ]
-        if recipients.isNobody, action.webhookBody == nil, action.mail == nil {
+        if recipients.isEmpty, action.webhookBody == nil, action.mail == nil {
             members.append(#""reason":"The rule has no recipients.""#)
         }
         if let audience = recipients.audience { members.append(#""audience":\#(audience.text)"#) }

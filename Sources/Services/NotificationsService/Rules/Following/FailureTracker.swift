@@ -37,8 +37,8 @@ struct FailureTracker: Sendable {
         switch error {
         case ServiceCalls.Failure.status(let status, let service): "\(service) answered with the status \(status)."
         case is ServiceCalls.Failure, is OutgoingFailure: "Storage is unavailable."
-        case let error as PostgresError: "The database refused it" + (error.sqlState.map { " (\($0))." } ?? ".")
-        default: "It fails; the server log has the cause."
+        case let error as PostgresError: "A database statement failed" + (error.sqlState.map { " (\($0))." } ?? ".")
+        default: "Processing failed; the server log has the cause."
         }
     }
 }

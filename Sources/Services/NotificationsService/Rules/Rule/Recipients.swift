@@ -42,7 +42,7 @@ struct Recipients: Sendable {
         case .array(let elements) where (1...Self.maximumSources).contains(elements.count):
             sources = try elements.map(Self.source)
         default:
-            throw ServiceError(.invalidBody, "This must be a list of 1 to \(Self.maximumSources) sources.", field: "to")
+            throw ServiceError(.invalidBody, "Expected an array of 1 to \(Self.maximumSources) sources.", field: "to")
         }
         let isAudience = sources.contains { if case .audience = $0 { true } else { false } }
         guard !isAudience || sources.count == 1 else {
@@ -53,11 +53,11 @@ struct Recipients: Sendable {
         case .array(let paths) where paths.count <= Self.maximumSources:
             self.except = try paths.map { path in
                 guard case .string(let text) = path else {
-                    throw ServiceError(.invalidBody, "This must be a list of paths such as actor.", field: "except")
+                    throw ServiceError(.invalidBody, "Expected an array of paths such as actor.", field: "except")
                 }
                 return try Self.path(text, "except")
             }
-        default: throw ServiceError(.invalidBody, "This must be a list of paths such as actor.", field: "except")
+        default: throw ServiceError(.invalidBody, "Expected an array of paths such as actor.", field: "except")
         }
         guard self.except.isEmpty || !isAudience else {
             throw ServiceError(
@@ -93,12 +93,12 @@ struct Recipients: Sendable {
 
     private static let refusal = ServiceError(
         .invalidBody,
-        #"This must be one of {"field"}, {"field","of":{"collection","id"}}, {"user"}, {"channel"}, {"installation"} and {"audience"}."#,
+        #"Expected one of {"field"}, {"field","of":{"collection","id"}}, {"user"}, {"channel"}, {"installation"} and {"audience"}."#,
         field: "to")
 
     private static func text(_ text: String, _ field: String) throws -> String {
         guard (1...200).contains(text.utf8.count), !text.utf8.contains(0) else {
-            throw ServiceError(.invalidBody, "This must have 1 to 200 bytes.", field: field)
+            throw ServiceError(.invalidBody, "Expected 1 to 200 bytes.", field: field)
         }
         return text
     }
@@ -108,7 +108,8 @@ struct Recipients: Sendable {
         guard (1...200).contains(path.utf8.count), parts.count <= 8, parts.allSatisfy({ !$0.isEmpty }),
             !path.utf8.contains(0)
         else {
-            throw ServiceError(.invalidBody, "This must be a path such as object.owner.", field: field)
+            throw ServiceError(
+                .invalidBody, "Expected a path such as object.owner, found \(JSONValue.excerpt(path)).", field: field)
         }
         return path
     }

@@ -54,7 +54,7 @@ struct Rule: Sendable {
         let fields = try BodyFields(body, Self.fields)
         self.name = try Self.checked(name)
         guard (try fields.string("description") ?? "").utf8.count <= 1_000 else {
-            throw ServiceError(.invalidBody, "This may have at most 1,000 bytes.", field: "description")
+            throw ServiceError(.invalidBody, "Expected at most 1,000 bytes.", field: "description")
         }
         isEnabled = try fields.flag("enabled") ?? true
         trigger = try RuleTrigger(fields["when"])
@@ -73,7 +73,7 @@ struct Rule: Sendable {
         }
         limit = try Self.limit(fields["limit"])
         lifetimeInSeconds = try fields.integer("expiresSeconds", in: Self.lifetime) ?? Self.defaultLifetimeInSeconds
-        guard case .object(let members) = body else { throw ServiceError(.invalidBody, "This must be an object.") }
+        guard case .object(let members) = body else { throw ServiceError(.invalidBody, "Expected an object.") }
         json = .object(members.filter { $0.name != "enabled" })
         guard !json.text.contains("\\u0000") else {
             throw ServiceError(.invalidBody, "The character U+0000 cannot be stored.")
@@ -126,7 +126,7 @@ struct Rule: Sendable {
         case (nil, let content?):
             guard case .object = content, content.text.utf8.count <= maximumContentSizeInBytes else {
                 throw ServiceError(
-                    .invalidBody, "This must be an object of at most \(maximumContentSizeInBytes) bytes.",
+                    .invalidBody, "Expected an object of at most \(maximumContentSizeInBytes) bytes.",
                     field: "content")
             }
             return .own(content)
@@ -138,7 +138,7 @@ struct Rule: Sendable {
 
     private static func variables(_ value: JSONValue?) throws -> [JSONValue.Member] {
         let refusal = ServiceError(
-            .invalidBody, #"This must be an object of at most 30 texts such as {"bike":"{{object.name}}"}."#,
+            .invalidBody, #"Expected an object of at most 30 texts such as {"bike":"{{object.name}}"}."#,
             field: "variables")
         switch value {
         case nil, .null: return []
@@ -155,7 +155,7 @@ struct Rule: Sendable {
     private static func webhook(_ value: JSONValue?) throws -> String? {
         guard let value, value != .null else { return nil }
         guard let fields = try? BodyFields(value, ["url"]), let url = try fields.string("url") else {
-            throw ServiceError(.invalidBody, #"This must be {"url":"https://…"}."#, field: "webhook")
+            throw ServiceError(.invalidBody, #"Expected {"url":"https://…"}."#, field: "webhook")
         }
         return url
     }
@@ -166,7 +166,7 @@ struct Rule: Sendable {
             let count = try? fields.integer("count", in: 1...100_000),
             let seconds = try? fields.integer("seconds", in: 1...86_400)
         else {
-            throw ServiceError(.invalidBody, #"This must be {"count":1…100000,"seconds":1…86400}."#, field: "limit")
+            throw ServiceError(.invalidBody, #"Expected {"count":1…100000,"seconds":1…86400}."#, field: "limit")
         }
         return Limit(count: count, seconds: seconds)
     }

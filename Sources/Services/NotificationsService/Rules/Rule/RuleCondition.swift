@@ -34,7 +34,7 @@ struct RuleCondition: Sendable {
         } catch let error as LogicError {
             throw ServiceError(.invalidBody, "\(error)", field: "if")
         } catch {
-            throw ServiceError(.invalidBody, "This must be JsonLogic.", field: "if")
+            throw ServiceError(.invalidBody, "Expected a JsonLogic rule.", field: "if")
         }
     }
 

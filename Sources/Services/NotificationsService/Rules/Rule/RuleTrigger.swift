@@ -35,19 +35,20 @@ enum RuleTrigger: Sendable, Equatable {
 
     private static let refusal = ServiceError(
         .invalidBody,
-        #"This must be one of {"collection","events"}, {"every":{"minutes"}}, {"cron","timeZone"} and {"alert":"crash"}."#,
+        #"Expected one of {"collection","events"}, {"every":{"minutes"}}, {"cron","timeZone"} and {"alert":"crash"}."#,
         field: "when")
 
     private static func events(_ fields: BodyFields) throws -> Set<Event> {
         guard let names = try fields.strings("events", upTo: Event.allCases.count), !names.isEmpty else {
             throw ServiceError(
-                .invalidBody, "This must be a list of created, updated and deleted.", field: "when.events")
+                .invalidBody, "Expected an array of created, updated and deleted.", field: "when.events")
         }
         return Set(
             try names.map { name in
                 guard let event = Event(rawValue: name) else {
                     throw ServiceError(
-                        .invalidBody, "This must be a list of created, updated and deleted.", field: "when.events")
+                        .invalidBody, "Expected created, updated or deleted, found \(JSONValue.excerpt(name)).",
+                        field: "when.events")
                 }
                 return event
             })
@@ -65,7 +66,7 @@ enum RuleTrigger: Sendable, Equatable {
         guard isWellFormed, (1...63).contains(collection.utf8.count) else {
             throw ServiceError(
                 .invalidBody,
-                "This must be a collection name: a letter, followed by at most 62 letters, digits, _ or -.",
+                "Expected a collection name: a letter, followed by at most 62 letters, digits, _ or -.",
                 field: field)
         }
         return collection

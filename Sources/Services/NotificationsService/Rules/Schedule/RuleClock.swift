@@ -35,7 +35,7 @@ struct RuleClock: Service {
                 } catch {
                     if !Task.isCancelled, tracker.recordFailure() {
                         logger.warning(
-                            "Could not look for rules that are due; retrying.", metadata: ["error.cause": "\(error)"])
+                            "Could not read the rules that are due; retrying.", metadata: ["error.cause": "\(error)"])
                     }
                     pause = tracker.pause
                 }

@@ -15,7 +15,7 @@ enum Schedule: Sendable, Equatable {
         guard let fields = try? BodyFields(every, ["minutes"]),
             let minutes = try? fields.integer("minutes", in: 1...40_320)
         else {
-            throw ServiceError(.invalidBody, #"This must be {"minutes":1…40320}."#, field: "when.every")
+            throw ServiceError(.invalidBody, #"Expected {"minutes":1…40320}."#, field: "when.every")
         }
         self = .every(minutes: minutes)
     }
@@ -25,12 +25,14 @@ enum Schedule: Sendable, Equatable {
     init(cron text: String, timeZone: String?) throws {
         guard let expression = CronExpression(text) else {
             throw ServiceError(
-                .invalidBody, "This must be minute, hour, day, month and weekday, such as 0 8 * * 1-5.",
+                .invalidBody, "Expected minute, hour, day, month and weekday, such as 0 8 * * 1-5.",
                 field: "when.cron")
         }
         guard let zone = TimeZone(iana: timeZone ?? "UTC") else {
             throw ServiceError(
-                .invalidBody, "This must be an IANA time zone, such as Europe/Berlin.", field: "when.timeZone")
+                .invalidBody,
+                "Expected an IANA time zone, such as Europe/Berlin, found \(JSONValue.excerpt(timeZone ?? "")).",
+                field: "when.timeZone")
         }
         self = .cron(expression, zone)
         guard next(after: Date(timeIntervalSince1970: 1_780_000_000)) != nil else {

@@ -10,7 +10,7 @@ struct DeliverWebhook: JobHandler {
     static let kind = "rules.webhook"
     static let retries = JobRetries(maximumAttempts: 12, firstDelay: .seconds(10), maximumDelay: .seconds(3_600))
     static let timeLimit: Duration = .seconds(60)
-    /// Includes attempts that the receiver asked to postpone, which do not count as failures.
+    /// Includes attempts that the receiver postponed, which do not count as failures.
     static let maximumAttempts = 50
 
     struct Parameters: Codable, Sendable {
@@ -27,7 +27,7 @@ struct DeliverWebhook: JobHandler {
             try await webhooks.record(outcome, of: id, .done)
             return JobNoResult()
         }
-        // In Standard Webhooks, 410 means that the receiver wants no more deliveries.
+        // In Standard Webhooks, 410 means that the receiver refuses all further deliveries.
         let isEnd = outcome.isGone || job.isLastAttempt || attempt.number >= Self.maximumAttempts
         try await webhooks.record(outcome, of: id, isEnd ? .dead : .waiting)
         if let pause = outcome.retryAfter, !isEnd { throw JobPostponement(by: max(pause, .seconds(1))) }
