@@ -53,7 +53,7 @@ extension MessageStore.Interval {
     /// - Throws: `invalid-parameter`.
     fileprivate init(_ request: Request) throws {
         guard let interval = Self(rawValue: String(request.uri.queryParameters["interval"] ?? "day")) else {
-            throw ServiceError(.invalidParameter, "The interval must be day or month.", field: "interval")
+            throw ServiceError(.invalidParameter, "Expected day or month.", field: "interval")
         }
         self = interval
     }
