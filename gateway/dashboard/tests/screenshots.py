@@ -21,7 +21,7 @@ PAGES = [
     ("mail", "mail?tab=templates"),
     ("user-sign-in", "sign-in"), ("providers", "sign-in?tab=providers"), ("passkeys", "sign-in?tab=passkeys"), ("invitations", "sign-in?tab=invitations"), ("mail-texts", "sign-in?tab=mail"), ("sender", "sign-in?tab=sender"), ("clients", "sign-in?tab=clients"),
     ("push-rules", "push?tab=rules"), ("segments", "push?tab=segments"), ("push-templates", "push?tab=templates"), ("alerts", "crashes?tab=alerts"), ("symbols", "crashes?tab=symbols"),
-    ("settings", "settings"), ("versions", "settings?tab=versions"), ("services", "settings?tab=services"),
+    ("settings", "settings"), ("app", "settings?tab=app"), ("versions", "settings?tab=versions"), ("services", "settings?tab=services"),
 ]
 SERVER_PAGES = [("apps", "apps"), ("staff", "staff"), ("sign-ins", "staff?tab=sign-ins"), ("staff-providers", "staff?tab=providers"), ("audit", "audit"), ("status", "status?span=hour"), ("account", "account")]
 # Those in docs/pictures.

@@ -17,13 +17,21 @@ VIEWS = [("files", "upload"), ("moderation", "reports"), ("hooks", "hooks"), ("j
 
 # Dialogs, by the page and the button that open them.
 DIALOGS = [("storage", "New object"), ("storage/Bikes", "JSON · curl"), ("hooks", "New hook"), ("moderation", "Resolve…"), ("experiments", "New test"),
-           ("languages/1.1.0", "Import"), ("settings", "New key"), ("tickets", "New ticket"), ("mail?tab=templates", "New template"), ("files", "price-list.csv"),
+           ("languages/1.1.0", "Import"), ("settings", "New key"), ("settings?tab=versions", "New version"), ("tickets", "New ticket"), ("mail?tab=templates", "New template"), ("files", "price-list.csv"),
            ("sign-in?tab=providers", "New provider"), ("sign-in?tab=invitations", "New invitation"), ("sign-in?tab=clients", "New application"), ("sign-in?tab=mail", "sign-in, en: built in"),
            ("push?tab=rules", "New rule"), ("push?tab=rules", "order-sent"), ("configuration/1.1.0~Light?tab=screens", "New element"), ("definitions/kick-in", "New part"), ("languages/1.1.0", "Export"), ("crashes?tab=alerts", "New alert"), ("jobs", "Test environment…"), ("analytics", "Save")]
 
+# Controls that are too low for a finger. A checkbox is hit by its label.
+LOW_CONTROLS = """() => [...document.querySelectorAll("button, select, textarea, input, summary.button")]
+  .map(one => one.type === "checkbox" ? one.closest("label") ?? one : one)
+  .filter(one => one.checkVisibility() && !one.closest(".hidden"))
+  .map(one => ({ name: one.innerText || one.ariaLabel || one.className, height: one.getBoundingClientRect().height }))
+  .filter(one => one.height < 43.5).map(one => `${one.name}: ${one.height}`)"""
+
 
 class ViewTests(BrowserTests):
-    def test_every_page_opens_in_german_and_fits_a_phone(self):
+    def test_every_page_opens_in_german_and_fits_a_phone_and_a_finger(self):
+        low = []
         window = self.open_window(language="de-DE", size=(390, 844))
         window.open()
         window.page.get_by_label("Benutzername").fill("admin")
@@ -32,6 +40,8 @@ class ViewTests(BrowserTests):
         expect(window.page.locator("h1")).to_have_text("FindMyBike")
         for path in self.each_page(window):
             self.assertLessEqual(window.page.locator("body").evaluate("body => body.scrollWidth"), 390, path)
+            low += [f"{path} {one}" for one in window.page.evaluate(LOW_CONTROLS)]
+        self.assertEqual(low, [])
 
     def test_dialogs_and_the_sign_in_fulfil_wcag(self):
         violations = []
@@ -215,7 +225,7 @@ class ViewTests(BrowserTests):
         self.page.get_by_role("tab", name="Sessions").click()
         self.see("Average length in minutes")
 
-    def test_two_crashes_are_merged(self):
+    def test_two_crashes_are_merged_and_split_again_and_the_history_tells_it(self):
         for name in ("MergeA", "MergeB"):
             self.server.as_client("POST", "/storage/TBException", [{"level": "Error", "name": name, "reason": name, "method": name, "file": name, "line": 1}])
         self.window.sign_in()
@@ -235,6 +245,27 @@ class ViewTests(BrowserTests):
         rows.first.get_by_role("link").click()
         self.button("12 months").click()
         expect(self.page.get_by_role("img", name="Reports, last 12 months")).to_be_visible()
+        history = self.page.get_by_role("list", name="History")
+        expect(history.get_by_role("listitem").filter(has_text="Merged with #").filter(has_text="admin")).to_have_count(1)
+        self.page.get_by_label("Assignee").select_option("admin")
+        expect(history).to_contain_text("Assigned to admin")
+        self.page.get_by_label("More", exact=True).click()
+        self.page.get_by_role("menuitem", name="Split…").click()
+        kinds = self.dialog().get_by_role("row").filter(has_text="MergeB")
+        expect(kinds.first).to_be_visible()
+        expect(self.button("Split off")).to_be_disabled()
+        self.assertEqual(self.window.violations(), [])
+        for kind in kinds.all():
+            kind.get_by_role("checkbox").check()
+        self.button("Split off").click()
+        expect(self.page.locator("h1")).to_contain_text("MergeB")
+        expect(history.get_by_role("listitem").filter(has_text="Split off from #").filter(has_text="admin")).to_have_count(1)
+        history.get_by_role("link").click()
+        expect(self.page.locator("h1")).to_contain_text("MergeA")
+        expect(history).to_contain_text("Some reports were split off")
+        self.page.get_by_label("More", exact=True).click()
+        self.page.get_by_role("menuitem", name="Split…").click()
+        self.see("There is nothing to split")
 
     def test_a_definition_is_made_and_published(self):
         self.window.sign_in()
@@ -327,6 +358,15 @@ class ViewTests(BrowserTests):
         expect(self.dialog().get_by_label("Subject")).to_have_value("A new password for {{app}}")
         self.button("Use the built-in text").click()
         expect(self.button("reset-password, en: built in")).to_be_visible()
+        self.button("role-invitation, de: built in").click()
+        self.dialog().get_by_label("Subject").fill("{{app}}: {{role}}")
+        self.dialog().get_by_label("Text", exact=True).fill("{{code}}")
+        self.button("Preview").click()
+        self.see("FindMyBike: cyclists")
+        self.button("Store").click()
+        self.button("role-invitation, de: own").click()
+        self.button("Use the built-in text").click()
+        expect(self.button("role-invitation, de: built in")).to_be_visible()
 
     def test_a_sender_of_mail_is_set_and_a_test_mail_says_what_is_missing(self):
         self.window.expect_refusals(501)
