@@ -73,9 +73,9 @@ def install(server, load, name, package):
     time.sleep(SETTLE)
     pauses = load.take_pauses()
     answers, errors = (after - earlier for after, earlier in zip(load.counts(), (answers, errors)))
-    kind = max(pauses, key=pauses.get)
+    kind, pause = max(pauses.items(), key=lambda one: one[1], default=("nothing", seconds + SETTLE))
     print(f"{name}: {before} to {server.version()}, apt-get took {seconds:.1f} s; {errors} of {answers} requests failed"
-          f" ({errors / max(answers, 1):.1%}); the longest time without a success was {pauses[kind]:.1f} s (of {kind})"
+          f" ({errors / max(answers, 1):.1%}); the longest time without a success was {pause:.1f} s (of {kind})"
           + ("; NOT EVERY KIND OF REQUEST SUCCEEDS AGAIN" if recovery is None else ""), flush=True)
     return (recovery is None) + (server.version() == before)
 
