@@ -1044,6 +1044,7 @@ export const de = {
   "Read": "Lesen",
   "Read one": "Eines lesen",
   "Readers": "Wer lesen darf",
+  "Reads": "Gelesen",
   "Ready": "Bereit",
   "Reason": "Grund",
   "Received": "Empfangen",
@@ -1439,6 +1440,7 @@ export const de = {
   "Too few sessions without a crash": "Zu wenige Sitzungen ohne Absturz",
   "Too many requests": "Zu viele Anfragen",
   "Took": "Dauer",
+  "Traffic of disks, MB per second": "Zugriffe auf Datenträger, MB pro Sekunde",
   "Transactions per second": "Transaktionen pro Sekunde",
   "Try": "Versuchen",
   "Try again": "Noch einmal versuchen",
@@ -1570,6 +1572,7 @@ export const de = {
     "Schreiben Sie einen Text, um zu sehen, wie viele Geräte er erreicht.",
   "Write one to everybody, to a channel, or to people you name.":
     "Schreiben Sie eine an alle, an einen Kanal oder an Personen, die Sie nennen.",
+  "Writes": "Geschrieben",
   "Xcode .strings": "Xcode .strings",
   "Xcode string catalogue": "Xcode-Textkatalog",
   "XLIFF 1.2": "XLIFF 1.2",
