@@ -89,7 +89,7 @@ final class LiveDocuments: Service {
         while true {
             let found = try await current(space)
             guard found.generation < generation, .now < deadline else { return found }
-            try await Task.sleep(for: .milliseconds(20))
+            try await RequestUsage.waiting { try await Task.sleep(for: .milliseconds(20)) }
         }
     }
 

@@ -220,7 +220,9 @@ final class Exchange {
         guard let front, phase == .sending else { return }
         status = head.status
         lastProgress = worker.now
-        stopAwaiting(isSuccess: head.status < 300 || head.status == 304)
+        if awaitedSince != nil {
+            stopAwaiting(isSuccess: head.status < 300 || head.status == 304, waited: head.waited(in: bytes))
+        }
         worker.giveBack(requestHead)
         requestHead = ByteBuffer()
         phase = head.status == 101 ? .tunnel : .answering
@@ -519,12 +521,12 @@ final class Exchange {
         loadLimit.begin(at: now)
     }
 
-    private func stopAwaiting(isSuccess: Bool) {
+    private func stopAwaiting(isSuccess: Bool, waited: TimeAmount = .zero) {
         guard let start = awaitedSince, let loadLimit else { return }
         awaitedSince = nil
         guard isSuccess else { return loadLimit.failed() }
         let now = NIODeadline.now()
-        loadLimit.answered(after: now - start, at: now)
+        loadLimit.answered(after: now - start, waited: waited, at: now)
     }
 
     /// The request head, with a header that names the relay through which the upstream may send parts of the answer.
