@@ -30,6 +30,8 @@ interface Properties<Row> {
   current?: string | number;
   selected?: Set<string | number>;
   select?: (id: string | number) => void;
+  /** Puts a box above those of the rows, for all rows that were read. */
+  selectAll?: (isSelected: boolean) => void;
 }
 
 /** Rows that a finger can hit are a little higher. As in style.css. */
@@ -124,7 +126,17 @@ export function Table<Row>(given: Properties<Row>) {
         </colgroup>
         <thead>
           <tr>
-            {given.select && <th />}
+            {given.select && (
+              <th>
+                {given.selectAll && (
+                  <input
+                    type="checkbox"
+                    checked={rows.every((row) => given.selected?.has(given.id(row)))}
+                    aria-label={t("Select all rows")}
+                    onChange={(event) => given.selectAll?.(event.currentTarget.checked)} />
+                )}
+              </th>
+            )}
             {columns.map((column) => <th key={column.name} scope="col" className={classes(column)}>{column.title}</th>)}
           </tr>
         </thead>
