@@ -425,7 +425,7 @@ export class Collection<T extends object> {
     async *each(options: Omit<ListOptions<T>, "cursor" | "skip"> = {}): AsyncGenerator<Stored<T>> {
         for (let cursor: Page<T>["cursor"] = ""; typeof cursor === "string"; ) {
             const page: Page<T> = await this.list({ ...options, cursor });
-            yield* page.data;
+            for (const object of page.data) yield object;
             cursor = page.cursor;
         }
     }
@@ -684,7 +684,7 @@ async function* serverEvents(body: ReadableStream<Uint8Array>, end: () => void):
         if (part.done) return;
         const events = (rest + decoder.decode(part.value, { stream: true })).split(/\r?\n\r?\n/);
         rest = events.pop()!;
-        yield* events.map(serverEvent);
+        for (const event of events) yield serverEvent(event);
     }
 }
 
