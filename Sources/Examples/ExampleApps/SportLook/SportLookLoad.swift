@@ -27,8 +27,7 @@ public struct SportLookLoad: Sendable {
     /// Whether it is the first time that people use the app, so that some register.
     let isFirst: Bool
     private let times = CallTimes()
-    /// A few transports for all phones, because they share one address.
-    private let transports = (0..<4).map { _ in URLSessionTransport() }
+    private let transport = SocketTransport()
 
     /// - Throws: ``StoryError`` if a call fails or takes more than 30 s.
     public static func run(
@@ -124,7 +123,7 @@ public struct SportLookLoad: Sendable {
 
     private func signIn(_ number: Int) async throws -> SportLook {
         let martlet = app.phone(of: "Person \(number)") {
-            $0.transport = transports[abs(number) % transports.count]
+            $0.transport = transport
             $0.sessionStore = MemorySessionStore()
         }
         let phone = SportLook(martlet: martlet)
