@@ -31,7 +31,7 @@ public struct SportLookLoad: Sendable {
 
     /// - Throws: ``StoryError`` if a call fails or takes more than 30 s.
     public static func run(
-        _ developer: Developer, people: Int = 1_000, atATime: Int = 64, pause: TimeInterval = 10,
+        _ developer: Developer, people: Int = 1_000, atATime: Int = 64, pause: Double = 10,
         _ story: Story = Story()
     ) async throws {
         let app = try await SportLook.setUp(developer, Simulators(push: nil, provider: nil))
