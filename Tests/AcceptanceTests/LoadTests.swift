@@ -5,7 +5,7 @@ import Testing
 /// The programs of `deploy/bench kit` with little to do: they work, whatever the time.
 @Suite("Load") struct LoadTests {
     @Test func `twenty people use SportLook at a time`() async throws {
-        try await SportLookLoad.run(Acceptance.developer(), people: 20, atATime: 20, Acceptance.story)
+        try await SportLookLoad.run(Acceptance.developer(), people: 20, atATime: 20, pause: 0.01, Acceptance.story)
     }
 
     @Test func `a phone keeps notes, and finds what the server finds`() async throws {

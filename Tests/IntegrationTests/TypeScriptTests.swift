@@ -59,6 +59,16 @@ extension IntegrationTests {
             #expect(try String(contentsOf: stale, encoding: .utf8) == text)
         }
 
+        @Test func `what is written by hand has at most 500 lines of code`() throws {
+            let text = try String(contentsOf: Self.folder.appending(path: "martlet.ts"), encoding: .utf8)
+            let lines = text.split(separator: "\n").prefix { !$0.hasPrefix("// BEGIN GENERATED") }
+            let code = lines.map { $0.drop(while: \.isWhitespace) }.filter { line in
+                !line.isEmpty && !["//", "/*", "*"].contains { line.hasPrefix($0) }
+            }
+            #expect(code.count > 100 && code.count <= 500)
+            #expect(lines.allSatisfy { $0.count <= 120 })
+        }
+
         private static func typeScriptFiles(in folder: String) throws -> [URL] {
             let files = FileManager.default.enumerator(
                 at: Repository.root.appending(path: folder), includingPropertiesForKeys: nil)

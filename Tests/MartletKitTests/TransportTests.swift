@@ -7,7 +7,7 @@ import Testing
 import Glibc
 
 /// A port that accepts connections and never answers, or that refuses them.
-private final class SilentPort {
+private final class SilentPort: Sendable {
     let number: UInt16
     private let descriptor: Int32
 
@@ -29,6 +29,26 @@ private final class SilentPort {
     }
 
     deinit { close(descriptor) }
+
+    /// Accepts one connection after all, answers so many requests on it, and returns their methods.
+    func methods(of count: Int) async -> [String] {
+        await withCheckedContinuation { continuation in
+            DispatchQueue.global().async { [descriptor] in
+                let connection = accept(descriptor, nil, nil)
+                defer { close(connection) }
+                var methods: [String] = []
+                var bytes = [UInt8](repeating: 0, count: 4_096)
+                let answer = Array("HTTP/1.1 200 OK\r\ncontent-length: 0\r\n\r\n".utf8)
+                while methods.count < count {
+                    let length = recv(connection, &bytes, bytes.count, 0)
+                    guard length > 0 else { break }
+                    methods.append(String(String(decoding: bytes[..<length], as: UTF8.self).prefix { $0 != " " }))
+                    _ = send(connection, answer, answer.count, 0)
+                }
+                continuation.resume(returning: methods)
+            }
+        }
+    }
 
     func url() throws -> URL { try #require(URL(string: "http://127.0.0.1:\(number)/")) }
 }
@@ -54,6 +74,14 @@ struct TransportTests {
         }
         await #expect { _ = try await transport.stream(request) } throws: { ($0 as? MartletError)?.code == .timedOut }
         #expect(Date().timeIntervalSince(start) < 120)
+    }
+
+    @Test func `a stream gets a connection that was used before, on which waiting costs nothing`() async throws {
+        let port = try SilentPort(isListening: true)
+        async let methods = port.methods(of: 2)
+        let stream = try await transport.stream(HTTPRequest(method: "GET", url: try port.url(), timeout: .idle(60)))
+        #expect(stream.head.status == 200)
+        #expect(await methods == ["HEAD", "GET"])
     }
 
     @Test func `a body that arrives faster than it is read ends, and has no gap`() async throws {

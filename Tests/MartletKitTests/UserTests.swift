@@ -39,6 +39,16 @@ struct UserTests {
         return user
     }
 
+    @Test func `a call that has no method of its own is made as the signed-in user`() async throws {
+        let user = try await signUp()
+        let role = "\(name) team"
+        let members: JSON = [.string(user.id)]
+        try await TestServer.manage("PUT", "roles/\(name)%20team", ["add": members, "managers": members])
+        let group = try await martlet.call("GET", "roles/" + role, query: ["limit": "1"])
+        #expect(group["name"] == .string(role))
+        try await martlet.call("POST", "feedback", ["message": "It froze"])
+    }
+
     @Test func `a user signs up, changes the account, signs out and in again`() async throws {
         let user = try await signUp()
         #expect(user.userName == name && user.profile["city"] == "London" && !user.isAnonymous)

@@ -4,6 +4,7 @@
 //     node clients/typescript/generate-types.mjs [--check] FILE...
 //
 // A FILE has a line `// BEGIN GENERATED for SCHEME` and a line `// END GENERATED`; what is between them is replaced.
+// Beside the types there is one value: which calls are done once if they have an `Idempotency-Key`.
 // SCHEME is a security scheme of openapi.yaml: `secret` takes the calls of apps, `staffToken` those of staff. Paths
 // after it take only calls whose path begins with one of them: `for staffToken /admin/auth /admin/apps`.
 // With --check nothing is written, and a stale file is an error.
@@ -181,6 +182,18 @@ function schemaLines(names) {
     return [...done.keys()].sort().flatMap((name) => done.get(name));
 }
 
+/** The names of the calls that take an `Idempotency-Key`. */
+function idempotentCallLines(calls) {
+    const isKey = (parameter) => parameter.in === "header" && parameter.name === "Idempotency-Key";
+    const names = calls.filter((call) => (call.parameters ?? []).map(resolved).some(isKey)).map(({ name }) => name);
+    if (names.length === 0) return [];
+    return [
+        "/** The calls that the server carries out once for an `Idempotency-Key`, however often they are sent. */",
+        "const callsWithIdempotencyKey: ReadonlySet<string> = new Set([",
+        ...names.map((name) => `    ${literal(name)},`), "]);", "",
+    ];
+}
+
 function generated(selection) {
     const [scheme, ...prefixes] = selection.split(/\s+/);
     const calls = selectedCalls(scheme, prefixes);
@@ -193,6 +206,7 @@ function generated(selection) {
         "export declare namespace API {", ...schemaLines(types.names), "}", "",
         "/** The calls, by method and path; those of apps without `/api/{appKey}/` in front. */",
         "export interface Calls {", ...lines, "}", "",
+        ...idempotentCallLines(calls),
     ].join("\n").replace(/[:=] \n/g, (text) => text.trimEnd() + "\n");
 }
 

@@ -51,32 +51,29 @@ export class MartletError extends Error {
     get isTemporary(): boolean { return [0, 408, 429, 502, 503, 504].includes(this.status); }
 
     static async from(response: Response): Promise<MartletError> {
-        const pause = response.headers.get("retry-after") ?? "";
-        const retryAfterInSeconds = /^\d+$/.test(pause) ? Number(pause) : undefined;
+        const retryAfterInSeconds = Number(response.headers.get("retry-after")) || undefined;
         const problem = await response.json().catch(() => ({}));
         return new MartletError({ ...problem, status: response.status, retryAfterInSeconds });
     }
 
     static network(error: unknown): MartletError {
-        const detail = error instanceof Error ? error.message : String(error);
-        return new MartletError({ title: "No answer came", detail, code: "network" });
+        return new MartletError({ title: "No answer came", detail: String(error), code: "network" });
     }
 }
 
 export interface RequestOptions {
     headers?: Record<string, string | undefined>;
     signal?: AbortSignal;
+    /** Whether doing it twice does no harm, although it is neither a `GET` nor a write of objects. */
+    isRepeatable?: boolean;
 }
 
 interface Sending extends RequestOptions {
+    path?: Record<string, unknown>;
     query?: Record<string, unknown>;
     body?: unknown;
-    /** Whether repeating the request does no harm, although its method is not GET. */
-    isRepeatable?: boolean;
-    /** Resolves as soon as the head has arrived. */
+    /** Answers as soon as the head has arrived. */
     isStream?: boolean;
-    /** Lets the request outlive the page. */
-    isLast?: boolean;
     /** Sends no access token. */
     isWithoutUser?: boolean;
     maximumAttempts?: number;
@@ -89,16 +86,12 @@ export type Input<C extends keyof Calls> = Omit<Calls[C], "answer"> & RequestOpt
 export class Martlet {
     readonly auth: Auth;
     readonly files = new Files(this);
-    readonly flags = new Flags(this);
-    readonly configuration = new Configuration(this);
-    readonly events: Events;
     readonly deviceId: string;
 
     constructor(readonly options: Options) {
         if (!options.secret && !options.masterKey) throw new TypeError("secret or masterKey is required");
         this.deviceId = options.deviceId ?? storedDeviceId(options.appKey);
         this.auth = new Auth(this, options.sessions ?? defaultStore(options));
-        this.events = new Events(this);
     }
 
     /** The objects of a collection, as `T`. The type is not checked; give the collection a schema for that. */
@@ -114,42 +107,27 @@ export class Martlet {
     }
 
     /** As `call`, for what has no types here. Answers JSON, text, or undefined. */
-    async callNamed<A>(name: string, input: Sending & { path?: Record<string, unknown> } = {}): Promise<A> {
-        const [method, template] = name.split(" ");
-        const response = await this.send(method, filledIn(template, input.path), input);
+    async callNamed<Answer>(name: string, input: Sending = {}): Promise<Answer> {
+        const response = await this.send(name, input);
         const text = await response.text();
         const isJSON = text && (response.headers.get("content-type") ?? "").includes("json");
         return isJSON ? JSON.parse(text) : text || undefined;
     }
 
     /**
-     * Up to 100 writes in one request, made by `creating`, `updating` and the others of a collection. In a transaction
-     * all are done or none; otherwise each answer has a status of its own.
-     */
-    async batch(requests: BatchRequest[], options: { transaction?: boolean } = {}): Promise<BatchAnswer[]> {
-        return (await this.call("POST storage/batch", { body: { ...options, requests } })).data;
-    }
-
-    /** Calls a function of your own server. It is not repeated. */
-    async run<Result = unknown>(name: string, parameters: unknown = {}): Promise<Result> {
-        const input = { path: { name }, body: parameters };
-        return (await this.callNamed<{ result: Result }>("POST functions/{name}", input)).result;
-    }
-
-    /**
-     * Sends a request with the app's keys and the user's token, and repeats it where that is safe.
+     * Makes a call with the app's keys and the user's token, and repeats it where that is safe.
      *
      * @throws MartletError for every answer but 2xx and 304, and if there is no answer.
      */
-    async send(method: string, path: string, input: Sending = {}): Promise<Response> {
-        const key = takesKey(method, path, input.body) ? uuid() : undefined;
-        const isRepeatable = input.isRepeatable || key !== undefined || method === "GET" || method === "HEAD";
+    async send(name: string, input: Sending = {}): Promise<Response> {
+        const key = takesIdempotencyKey(name, input.body) ? uuid() : undefined;
+        const isRepeatable = input.isRepeatable || key !== undefined || /^(GET|HEAD) /.test(name);
         const maximumAttempts = input.maximumAttempts ?? this.options.maximumAttempts ?? 4;
         let hasRefreshed = false;
         for (let attempt = 1; ; attempt += 1) {
             const token = input.isWithoutUser ? undefined : await this.auth.accessToken();
             const own = { "Idempotency-Key": key, Authorization: token && `Bearer ${token}` };
-            const outcome = await this.attempt(method, path, input, own);
+            const outcome = await this.attempt(name, input, own);
             if (!(outcome instanceof MartletError)) return outcome;
             if (outcome.code === "invalid-token" && token && !hasRefreshed) {
                 hasRefreshed = true;
@@ -159,22 +137,21 @@ export class Martlet {
             const mayRepeat = outcome.status === 429 || (isRepeatable && outcome.isTemporary);
             const pause = outcome.retryAfterInSeconds ?? Math.min(8, 0.2 * 2 ** attempt) * Math.random();
             if (!mayRepeat || attempt >= maximumAttempts || pause > 30) throw outcome;
-            this.options.log?.(`${method} ${path} failed: ${outcome.message}; retrying in ${pause.toFixed(1)} s`);
+            this.options.log?.(`${name} failed: ${outcome.message}; retrying in ${pause.toFixed(1)} s`);
             await sleep(pause * 1_000, input.signal);
         }
     }
 
-    private async attempt(
-        method: string, path: string, input: Sending, own: Record<string, string | undefined>
-    ): Promise<Response | MartletError> {
+    private async attempt(name: string, input: Sending, own: Sending["headers"]): Promise<Response | MartletError> {
         const { timeoutInMilliseconds: time = 60_000, fetch: send = fetch } = this.options;
+        const [method, template] = name.split(" ");
+        const address = this.address(filledIn(template, input.path)) + queryString(input.query);
         const [body, type] = encoded(input.body);
         const headers = defined({ ...this.keys, ...type, ...own, ...input.headers });
         const line = linked(input.signal);
         const timer = setTimeout(line.end, time);
         try {
-            const request = { method, body, headers, signal: line.signal, keepalive: input.isLast };
-            const response = await send(this.address(path) + queryString(input.query), request);
+            const response = await send(address, { method, body, headers, signal: line.signal });
             if (!response.ok && response.status !== 304) return await MartletError.from(response);
             return input.isStream ? response : await whole(response);
         } catch (error) {
@@ -201,29 +178,29 @@ export class Martlet {
     }
 
     /**
-     * The events of a stream. It connects again by itself and continues after the last event's id, until `signal`
-     * aborts or the server refuses.
+     * The events of a stream, such as `GET config/events`. It connects again by itself and continues after the last
+     * event's id, until `signal` aborts or the server refuses.
      */
-    async *follow(path: string, query: Record<string, unknown>, signal?: AbortSignal): AsyncGenerator<ServerEvent> {
+    async *follow(name: string, { path, query, signal }: Sending = {}): AsyncGenerator<ServerEvent> {
         let last: string | undefined;
         let pause = 1_000;
         for (let failures = 0; !signal?.aborted; failures += 1) {
             const line = linked(signal);
             try {
-                const position = last === undefined ? { query } : { query: { ...query, since: undefined } };
-                const input = { ...position, headers: { "Last-Event-ID": last }, isStream: true, maximumAttempts: 1 };
-                const response = await this.send("GET", path, { ...input, signal: line.signal });
-                for await (const event of serverEvents(response.body!)) {
+                // After the first event, its id takes precedence over `since`.
+                const input = { path, query, headers: { "Last-Event-ID": last }, signal: line.signal };
+                const response = await this.send(name, { ...input, isStream: true, maximumAttempts: 1 });
+                for await (const event of serverEvents(response.body!, line.end)) {
                     failures = 0;
                     last = event.id ?? last;
-                    pause = event.retryInMilliseconds ?? pause;
-                    if (event.name) yield event;
+                    pause = Number(event.retry ?? pause);
+                    if (event.event) yield event;
                     if (signal?.aborted) return;
                 }
             } catch (error) {
                 if (signal?.aborted) return;
                 if (!(error instanceof MartletError && error.isTemporary)) throw error;
-                this.options.log?.(`The stream ${path} broke: ${error.message}; connecting again`);
+                this.options.log?.(`The stream ${name} broke: ${error.message}; connecting again`);
             } finally {
                 line.end();
             }
@@ -234,10 +211,8 @@ export class Martlet {
 
 // Sessions
 
-export type Session = Pick<API.SignIn, "accessToken" | "refreshToken" | "user"> & {
-    /** When the access token expires, in milliseconds since 1970. */
-    expires: number;
-};
+/** `expires`: when the access token expires, in milliseconds since 1970. */
+export type Session = Pick<API.SignIn, "accessToken" | "refreshToken" | "user"> & { expires: number };
 
 /** Keeps the session over restarts. */
 export interface SessionStore {
@@ -290,7 +265,8 @@ export class Auth {
     /** Signs in by any call that does: mail, passkeys, Apple, Google and others. */
     async signIn<C extends SignInCall>(name: C, input: Input<C>): Promise<API.User> {
         await this.ready;
-        const answer = await this.ask<API.SignIn | { user: API.User }>(name, input as Sending);
+        const request = { ...(input as Sending), isWithoutUser: true };
+        const answer = await this.martlet.callNamed<API.SignIn | { user: API.User }>(name, request);
         if ("accessToken" in answer) await this.set(sessionOf(answer));
         return answer.user;
     }
@@ -309,7 +285,7 @@ export class Auth {
         await this.ready;
         if (!this.session) return;
         const failed = (error: unknown) => this.martlet.options.log?.(`Could not end the session there: ${error}`);
-        await this.martlet.callNamed("POST auth/logout", { maximumAttempts: 1 }).catch(failed);
+        await this.martlet.send("POST auth/logout", { maximumAttempts: 1 }).catch(failed);
         await this.set(null);
     }
 
@@ -324,9 +300,11 @@ export class Auth {
     /** Replaces this token, unless somebody has done so already. */
     refresh(stale: string): Promise<void> {
         if (this.session?.accessToken !== stale) return Promise.resolve();
-        this.refreshing ??= exclusively(`martlet ${this.martlet.options.appKey}`, () => this.refreshNow())
-            .finally(() => (this.refreshing = undefined));
-        return this.refreshing;
+        // One tab at a time, where the browser supports locks.
+        const locks = globalThis.navigator?.locks;
+        const run = () => this.refreshNow();
+        const start = () => (locks ? locks.request(`martlet ${this.martlet.options.appKey}`, run) : run());
+        return (this.refreshing ??= start().finally(() => (this.refreshing = undefined)));
     }
 
     private async refreshNow(): Promise<void> {
@@ -338,18 +316,14 @@ export class Auth {
         this.session = session;
         if (session.expires - Date.now() > 30_000 && isNewer) return;
         try {
-            const body = { refreshToken: session.refreshToken };
-            const signIn = await this.ask<API.SignIn>("POST auth/refresh", { body, isRepeatable: true });
+            const input = { body: { refreshToken: session.refreshToken }, isRepeatable: true, isWithoutUser: true };
+            const signIn = await this.martlet.callNamed<API.SignIn>("POST auth/refresh", input);
             if (this.session === session) await this.set(sessionOf(signIn));
         } catch (error) {
             const isOver = error instanceof MartletError && !error.isTemporary && error.status < 500;
             if (isOver && this.session === session) await this.set(null);
             throw error;
         }
-    }
-
-    private ask<A>(name: string, input: Sending): Promise<A> {
-        return this.martlet.callNamed(name, { ...input, isWithoutUser: true });
     }
 
     private async keep(user: API.User): Promise<API.User> {
@@ -380,15 +354,9 @@ export const localStore = (name: string): SessionStore => ({
 });
 
 const defaultStore = ({ appKey, environment = "live" }: Options): SessionStore =>
-    typeof localStorage === "undefined" ? memoryStore() : localStore(`martlet-session ${appKey} ${environment}`);
+    globalThis.localStorage ? localStore(`martlet-session ${appKey} ${environment}`) : memoryStore();
 
-/** Runs the body in one tab at a time, where the browser supports locks. */
-async function exclusively(name: string, body: () => Promise<void>): Promise<void> {
-    const locks = typeof navigator === "undefined" ? undefined : navigator.locks;
-    return locks ? locks.request(name, body) : body();
-}
-
-// Objects
+// Objects and live queries
 
 /** The readers and writers of an object or a file. */
 type Grantees = { _readers?: string[]; _writers?: string[] };
@@ -397,38 +365,24 @@ export type SystemFields = Pick<API.Object, "_id" | "created" | "updated" | "del
 export type Stored<T> = T & SystemFields;
 export type New<T> = T & { _id?: string } & Grantees;
 
-type Element<V> = V extends ReadonlyArray<infer E> ? E : never;
-type Wanted<V> = V | Element<V> | null;
+type Wanted<V> = V | (V extends ReadonlyArray<infer Element> ? Element : never) | null;
 /** Fields with the value to equal, or with operators; `"a.b"` reaches into objects. */
-export type Filter<T> = { [K in keyof T]?: Wanted<T[K]> | Operators<T[K]> } & {
-    [K in keyof SystemFields]?: unknown;
-} & {
-    [path: `${string}.${string}`]: unknown;
-    $and?: Filter<T>[];
-    $or?: Filter<T>[];
-    $nor?: Filter<T>[];
-} & Pick<API.Filter, "$relatedTo"> & { $text?: unknown };
+export type Filter<T> = { [K in keyof T]?: Wanted<T[K]> | Operators<T[K]> }
+    & { [K in keyof SystemFields | "$text"]?: unknown } & { [path: `${string}.${string}`]: unknown }
+    & { [K in "$and" | "$or" | "$nor"]?: Filter<T>[] } & Pick<API.Filter, "$relatedTo">;
 export type Operators<V> = Omit<API.Operators, "$eq" | "$ne" | "$in" | "$nin">
     & { $eq?: Wanted<V>; $ne?: Wanted<V>; $in?: Wanted<V>[]; $nin?: Wanted<V>[] };
 
 /** New values of fields, or operations on them; `"a.b"` reaches into objects. */
 export type Changes<T> = { [K in keyof T]?: T[K] | Operation } & { [path: `${string}.${string}`]: unknown } & Grantees;
+/** Such as `{ __op: "Remove", objects: ["a"] }`. docs/api/objects.md lists the operations. */
 export type Operation = { __op: string; amount?: unknown; objects?: unknown[] };
-
 export const increment = (amount = 1): Operation => ({ __op: "Increment", amount });
-export const setOnInsert = (amount: unknown): Operation => ({ __op: "SetOnInsert", amount });
-export const append = (...objects: unknown[]): Operation => ({ __op: "Add", objects });
 export const addUnique = (...objects: unknown[]): Operation => ({ __op: "AddUnique", objects });
-export const removeValues = (...objects: unknown[]): Operation => ({ __op: "Remove", objects });
 export const deleteField = (): Operation => ({ __op: "Delete" });
-export const relate = (...objects: Pointer[]): Operation => ({ __op: "AddRelation", objects });
-export const unrelate = (...objects: Pointer[]): Operation => ({ __op: "RemoveRelation", objects });
 
-export type Pointer = { __type: "Pointer"; className: string; objectId: string };
-export type GeoPoint = { __type: "GeoPoint"; latitude: number; longitude: number };
-export const pointer = (className: string, objectId: string): Pointer => ({ __type: "Pointer", className, objectId });
-export const geoPoint = (latitude: number, longitude: number): GeoPoint =>
-    ({ __type: "GeoPoint", latitude, longitude });
+export const pointer = (className: string, objectId: string) => ({ __type: "Pointer" as const, className, objectId });
+export const geoPoint = (latitude: number, longitude: number) => ({ __type: "GeoPoint" as const, latitude, longitude });
 export const date = (value: Date) => ({ __type: "Date" as const, iso: value.toISOString() });
 
 /** The parameters of a call that has to do with objects `T`. Lists take the place of values with commas between. */
@@ -443,10 +397,6 @@ export type Page<T> = Omit<API.Envelope, "data" | "cursor"> & { data: Stored<T>[
 
 /** `ifUnchanged` refuses the write (`precondition-failed`) unless the object is as it was when you read it. */
 export type Condition = { ifUnchanged?: SystemFields };
-
-/** A write that has not been sent, for `batch`. */
-export type BatchRequest = Calls["POST storage/batch"]["body"]["requests"][number];
-export type BatchAnswer = Calls["POST storage/batch"]["answer"]["data"][number];
 
 /** A change in a live stream. */
 export interface Change<T> {
@@ -473,8 +423,7 @@ export class Collection<T extends object> {
 
     /** All matches, read page by page. */
     async *each(options: Omit<ListOptions<T>, "cursor" | "skip"> = {}): AsyncGenerator<Stored<T>> {
-        let cursor: string | null | undefined = "";
-        while (typeof cursor === "string") {
+        for (let cursor: Page<T>["cursor"] = ""; typeof cursor === "string"; ) {
             const page: Page<T> = await this.list({ ...options, cursor });
             for (const object of page.data) yield object;
             cursor = page.cursor;
@@ -485,10 +434,6 @@ export class Collection<T extends object> {
         return (await this.list({ where, limit: 0, count: true })).count;
     }
 
-    async first(options: ListOptions<T> = {}): Promise<Stored<T> | null> {
-        return (await this.list({ ...options, limit: 1 })).data[0] ?? null;
-    }
-
     /** Null if there is no such object, or it may not be read. */
     get(id: string, query: Query<"GET storage/{collection}/{id}"> = {}): Promise<Stored<T> | null> {
         return orNull("object-not-found", this.call("GET storage/{collection}/{id}", { query }, id));
@@ -496,61 +441,24 @@ export class Collection<T extends object> {
 
     /** Stores an object. One with its `_id` is replaced, unless `isNew` says that there must be none. */
     create(object: New<T>, { isNew }: { isNew?: boolean } = {}): Promise<Stored<T>> {
-        return this.write(this.creating(object), {}, { "If-None-Match": isNew ? "*" : undefined });
-    }
-
-    /** Stores all or none of at most 1,000 objects. */
-    async createAll(objects: New<T>[]): Promise<Stored<T>[]> {
-        return (await this.call("POST storage/all/{collection}", { body: objects })).data;
-    }
-
-    /** Puts another document in the place of the stored one. */
-    replace(id: string, object: New<T>, options: Condition = {}): Promise<Stored<T>> {
-        return this.write(this.replacing(id, object, options));
+        const headers = { "If-None-Match": isNew ? "*" : undefined };
+        return this.call("POST storage/{collection}", { body: object, headers });
     }
 
     /** Changes some fields. With `upsert` an object that does not exist is created. */
     update(id: string, changes: Changes<T>, options: Condition & { upsert?: boolean } = {}): Promise<Stored<T>> {
-        return this.write(this.updating(id, changes, options), { upsert: options.upsert });
+        const input = { body: changes, query: { upsert: options.upsert }, headers: ifMatch(options) };
+        return this.call("PATCH storage/{collection}/{id}", input, id);
     }
 
     /** Deletes an object for good. False if there was none. */
     async delete(id: string, options: Condition = {}): Promise<boolean> {
-        const headers = { "If-Match": tag(options).ifMatch };
-        const answer = this.call("DELETE storage/{collection}/{id}", { headers, isRepeatable: true }, id);
+        const answer = this.call("DELETE storage/{collection}/{id}", { headers: ifMatch(options) }, id);
         return (await orNull("object-not-found", answer)) !== null;
     }
 
-    /** Marks an object as removed; `create` with its `_id` restores it. */
-    remove(id: string, options: Condition = {}): Promise<Stored<T>> {
-        return this.write({ method: "POST", path: this.path(id, "storage/remove/{c}/{id}"), ...tag(options) });
-    }
-
-    creating(object: New<T>): BatchRequest {
-        return { method: "POST", path: this.path("", "storage/{c}"), body: object };
-    }
-
-    replacing(id: string, object: New<T>, options: Condition = {}): BatchRequest {
-        return { method: "PUT", path: this.path(id), body: object, ...tag(options) };
-    }
-
-    updating(id: string, changes: Changes<T>, options: Condition = {}): BatchRequest {
-        return { method: "PATCH", path: this.path(id), body: changes, ...tag(options) };
-    }
-
-    deleting(id: string, options: Condition = {}): BatchRequest {
-        return { method: "DELETE", path: this.path(id), ...tag(options) };
-    }
-
-    private path(id: string, template = "storage/{c}/{id}"): string { return filledIn(template, { c: this.name, id }); }
-
     private call(name: string, input: Sending, id?: string): Promise<any> {
         return this.martlet.callNamed(name, { ...input, path: { collection: this.name, id } });
-    }
-
-    private async write({ method, path, body, ifMatch }: BatchRequest, query = {}, headers = {}): Promise<Stored<T>> {
-        const input = { body, query, headers: { ...headers, "If-Match": ifMatch } };
-        return (await this.martlet.send(method, path, input)).json();
     }
 
     /**
@@ -559,23 +467,27 @@ export class Collection<T extends object> {
      * @throws MartletError `cursor-expired`: read the objects again and follow without `since`.
      */
     async *live({ signal, ...query }: LiveOptions<T> = {}): AsyncGenerator<Change<T>> {
-        for await (const event of this.martlet.follow(this.path("", "live/{c}"), query, signal)) {
-            const data = JSON.parse(event.data);
-            if (event.name === "error") throw new MartletError(data);
-            yield { ...data, kind: event.name, cursor: event.id ?? "" };
+        const input = { path: { collection: this.name }, query, signal };
+        for await (const { event, data, id } of this.martlet.follow("GET live/{collection}", input)) {
+            const change = JSON.parse(data!);
+            if (event === "error") throw new MartletError(change);
+            yield { ...change, kind: event, cursor: id ?? "" };
         }
     }
 
     /** The objects that match, now and after each change. The array is a new one each time, in the order of ids. */
     async *watch(options: Omit<LiveOptions<T>, "since"> = {}): AsyncGenerator<Stored<T>[]> {
-        const { where, keys, signal } = options;
+        const { signal, ...matching } = { limit: 1_000, ...options };
         while (!signal?.aborted) {
-            let objects: Map<string, Stored<T>> | undefined;
+            const objects = new Map<string, Stored<T>>();
+            let isComplete = false;
             try {
                 for await (const change of this.live(options)) {
                     // The list is read after the stream began, so its objects may already be newer than a change.
-                    if (objects && !apply(change, objects)) continue;
-                    objects ??= await this.byID({ where, keys, limit: 1_000 });
+                    if (isComplete && !apply(change, objects)) continue;
+                    if (!isComplete)
+                        for await (const object of this.each(matching)) objects.set(object._id, object);
+                    isComplete = true;
                     if (signal?.aborted) return;
                     yield [...objects.values()].sort((a, b) => (a._id < b._id ? -1 : 1));
                 }
@@ -584,28 +496,7 @@ export class Collection<T extends object> {
             }
         }
     }
-
-    private async byID(options: ListOptions<T>): Promise<Map<string, Stored<T>>> {
-        const objects = new Map<string, Stored<T>>();
-        for await (const object of this.each(options)) objects.set(object._id, object);
-        return objects;
-    }
-
-    /** What changed after the cursor `since`, or all objects, page by page. Store the last page's `cursor`. */
-    async *changes(options: ChangesOptions<T> = {}): AsyncGenerator<ChangePage<T>> {
-        let page: ChangePage<T> | undefined;
-        do {
-            const query = { limit: 1_000, ...options, since: page?.cursor ?? options.since };
-            yield (page = (await this.call("GET changes/{collection}", { query })) as ChangePage<T>);
-        } while (page.more);
-    }
 }
-
-/** `limit`: objects in a page, by default 1,000. `wait`: how many seconds, at most 30, an answer waits for a change. */
-export type ChangesOptions<T> = Query<"GET changes/{collection}", T>;
-
-/** `deleted`: ids of objects that are gone, not readable any more, or do not match any more. */
-export type ChangePage<T> = Omit<Calls["GET changes/{collection}"]["answer"], "changed"> & { changed: Stored<T>[] };
 
 /** Whether the change made a difference. */
 function apply<T>({ kind, id, object }: Change<T>, objects: Map<string, Stored<T>>): boolean {
@@ -617,23 +508,12 @@ function apply<T>({ kind, id, object }: Change<T>, objects: Map<string, Stored<T
 }
 
 /** The entity tag of an object, as the server's `ETag` has it: version and time of the last write. */
-const tag = ({ ifUnchanged }: Condition): { ifMatch?: string } =>
-    ifUnchanged ? { ifMatch: `"${ifUnchanged._version}-${Date.parse(ifUnchanged.updated)}"` } : {};
+const ifMatch = ({ ifUnchanged }: Condition): Record<string, string> =>
+    ifUnchanged ? { "If-Match": `"${ifUnchanged._version}-${Date.parse(ifUnchanged.updated)}"` } : {};
 
 // Files
 
-export interface FileRecord extends Pick<SystemFields, "created" | "updated" | "_version">, Grantees {
-    name: string;
-    path: string;
-    size: number;
-    contentType: string;
-    sha256: string;
-    /** Absent when the file can be read. */
-    state?: "scanning" | "refused";
-    /** Why it was refused; only for its owner. */
-    reason?: string;
-}
-
+export type FileRecord = API.FileRecord;
 export type UploadOptions = Query<"PUT upload/{path}"> & { signal?: AbortSignal };
 
 export type ResumableOptions = UploadOptions & {
@@ -645,72 +525,59 @@ export type ResumableOptions = UploadOptions & {
     partSizeInBytes?: number;
 };
 
+const tus = { "Tus-Resumable": "1.0.0" };
+
 export class Files {
     constructor(private readonly martlet: Martlet) {}
 
     /** Stores the bytes at a path; an existing file gets a new version. */
-    upload(path: string, data: Blob | BufferSource | string, options: UploadOptions = {}): Promise<FileRecord> {
-        const { signal, ...query } = options;
+    upload(path: string, data: Blob | BufferSource | string, { signal, ...query }: UploadOptions = {}) {
         const input = { path: { path }, query, signal, body: new Blob([data]), isRepeatable: true };
-        return this.martlet.callNamed("PUT upload/{path}", input);
+        return this.martlet.callNamed<FileRecord>("PUT upload/{path}", input);
     }
 
     /** Uploads in parts (tus 1.0). After a broken connection it continues with what is missing. */
     async uploadInParts(path: string, data: Blob, options: ResumableOptions = {}): Promise<FileRecord> {
         const { signal, onProgress, partSizeInBytes = 1 << 20 } = options;
-        const transfer = options.transfer ?? (await this.begin(path, data, options));
-        const offset = async (method = "HEAD", headers = {}, body?: Blob) =>
-            Number((await this.tus(method, `/${transfer}`, headers, { body, signal })).get("upload-offset"));
-        let done = options.transfer ? await offset() : 0;
-        for (let failures = 0; done < data.size; ) {
-            try {
-                const headers = { "Upload-Offset": `${done}`, "Content-Type": "application/offset+octet-stream" };
-                done = await offset("PATCH", headers, data.slice(done, done + partSizeInBytes));
-                failures = 0;
-            } catch (error) {
-                const mayContinue = error instanceof MartletError && (error.isTemporary || error.status === 409);
-                if (!mayContinue || ++failures > 8) throw error;
-                await sleep(Math.min(200 * 2 ** failures, 15_000) * Math.random(), signal);
-                done = await offset();
-            }
+        const id = options.transfer ?? (await this.begin(path, data, options));
+        const offset = async (method: string, own = {}, body?: Blob) => {
+            const input = { path: { id }, headers: { ...tus, ...own }, body, signal, isRepeatable: true };
+            const response = await this.martlet.send(`${method} files/tus/{id}`, { ...input, maximumAttempts: 8 });
+            return Number(response.headers.get("upload-offset"));
+        };
+        let done = options.transfer ? await offset("HEAD") : 0;
+        while (done < data.size) {
+            const headers = { "Upload-Offset": `${done}`, "Content-Type": "application/offset+octet-stream" };
+            const part = data.slice(done, done + partSizeInBytes);
+            done = await offset("PATCH", headers, part).catch((error) => {
+                // The first attempt arrived, or a part of it, although its answer did not.
+                if (error instanceof MartletError && error.code === "conflict") return offset("HEAD");
+                throw error;
+            });
             onProgress?.(done, data.size);
         }
         return (await this.info(path))!;
     }
 
-    private async begin(path: string, data: Blob, options: ResumableOptions): Promise<string> {
-        const { readers, writers, signal, onBegin } = options;
-        const lists = { readers: readers?.join(","), writers: writers?.join(",") };
-        const pairs = Object.entries(defined({ path, filetype: data.type || undefined, ...lists }));
-        const metadata = pairs.map(([name, value]) => `${name} ${base64(value)}`).join(",");
-        const sizes = { "Upload-Length": `${data.size}`, "Upload-Metadata": metadata };
-        const transfer = (await this.tus("POST", "", sizes, { signal, isRepeatable: true })).get("location")!;
-        onBegin?.(transfer.split("/").pop()!);
-        return transfer.split("/").pop()!;
-    }
-
-    private async tus(method: string, path: string, own: Record<string, string>, input: Sending): Promise<Headers> {
-        const headers = { "Tus-Resumable": "1.0.0", ...own };
-        return (await this.martlet.send(method, `files/tus${path}`, { ...input, headers })).headers;
+    private async begin(path: string, data: Blob, { readers, writers, signal, onBegin }: ResumableOptions) {
+        const values = { path, filetype: data.type || undefined, readers: readers?.join(), writers: writers?.join() };
+        const metadata = Object.entries(defined(values)).map(([name, value]) => `${name} ${base64(value)}`).join();
+        const headers = { ...tus, "Upload-Length": `${data.size}`, "Upload-Metadata": metadata };
+        const response = await this.martlet.send("POST files/tus", { headers, signal, isRepeatable: true });
+        const transfer = response.headers.get("location")!.split("/").pop()!;
+        onBegin?.(transfer);
+        return transfer;
     }
 
     /** The file, or its thumbnail; read it by `blob()`, `text()` or `body`. */
     download(path: string, { signal, ...query }: { thumbnail?: string; signal?: AbortSignal } = {}): Promise<Response> {
-        return this.martlet.send("GET", filledIn("upload/{path}", { path }), { query, signal, isStream: true });
+        return this.martlet.send("GET upload/{path}", { path: { path }, query, signal, isStream: true });
     }
 
     /** Null if there is no such file. */
     info(path: string): Promise<FileRecord | null> {
         const input = { path: { path }, query: { info: true } };
         return orNull("file-not-found", this.martlet.callNamed<FileRecord>("GET upload/{path}", input));
-    }
-
-    /** A page of a directory. Continue with `after: next`. */
-    list(
-        directory: string, query: { limit?: number; after?: string } = {}
-    ): Promise<{ data: Array<Partial<FileRecord> & { name: string }>; next: string | null }> {
-        const path = directory.replace(/\/*$/, "/");
-        return this.martlet.callNamed(directory ? "GET upload/{path}" : "GET upload", { path: { path }, query });
     }
 
     /** False if there was no such file. */
@@ -720,132 +587,17 @@ export class Files {
     }
 
     /** An address that opens the file without keys, for an image or a download. It works until it expires. */
-    async link(path: string, options: { expiresInSeconds?: number; thumbnail?: string } = {}): Promise<string> {
+    async link(path: string, options: Calls["POST upload-link/{path}"]["body"] = {}): Promise<string> {
         const input = { path: { path }, body: options, isRepeatable: true };
-        const answer = await this.martlet.callNamed<{ path: string }>("POST upload-link/{path}", input);
-        return this.martlet.address(answer.path);
-    }
-}
-
-// Configuration, flags and events
-
-/** The last answer, so that an unchanged one is not sent again. */
-class Remembered<Answer> {
-    private last?: { key: string; tag: string; answer: Answer };
-
-    async post(martlet: Martlet, path: string, body: unknown): Promise<Answer> {
-        const key = JSON.stringify([body, martlet.auth.user?.id]);
-        const known = this.last?.key === key ? this.last : undefined;
-        const headers = { "If-None-Match": known?.tag };
-        const response = await martlet.send("POST", path, { body, headers, isRepeatable: true });
-        if (known && response.status === 304) return known.answer;
-        const answer = await response.json();
-        const tag = response.headers.get("etag");
-        this.last = tag ? { key, tag, answer } : undefined;
-        return answer;
-    }
-}
-
-export class Configuration {
-    private readonly remembered = new Remembered<API.RemoteConfiguration>();
-
-    constructor(private readonly martlet: Martlet) {}
-
-    /** The configuration of an app version. Null if nothing is published: use what the app was built with. */
-    read(request: Omit<Calls["POST remote"]["body"], "configuration" | "live" | "note">) {
-        return orNull("document-not-found", this.remembered.post(this.martlet, "remote", request));
-    }
-
-    /** Tells at once and after each publication which documents are live. Read again what concerns you. */
-    async *follow(signal?: AbortSignal): AsyncGenerator<{ generation: number; documents: LiveDocument[] }> {
-        for await (const event of this.martlet.follow("config/events", {}, signal)) yield JSON.parse(event.data);
-    }
-}
-
-/** Without a version it is no longer live. */
-export type LiveDocument = { kind: string; name: string; version: number | null };
-
-type Widened<V> = V extends boolean ? boolean : V extends number ? number : V extends string ? string : V;
-type FlagAnswers = Calls["POST flags/evaluate"]["answer"];
-
-export class Flags {
-    private readonly remembered = new Remembered<FlagAnswers>();
-    private flags: FlagAnswers["flags"] = {};
-
-    constructor(private readonly martlet: Martlet) {}
-
-    /** Evaluates all flags for this device and user. Call it at the start, after a sign-in, and after a publication. */
-    async load(context: Record<string, unknown> = {}): Promise<void> {
-        const body = { context: { targetingKey: this.martlet.deviceId, ...context } };
-        this.flags = (await this.remembered.post(this.martlet, "flags/evaluate", body)).flags;
-    }
-
-    /** The loaded value, or the fallback if there is none of its type. */
-    value<V extends boolean | number | string | object>(key: string, fallback: V): Widened<V> {
-        const value = this.flags[key]?.value;
-        return (typeof value === typeof fallback && value !== null ? value : fallback) as Widened<V>;
-    }
-}
-
-/** Collects events and sends them in batches. Each is stored once, however often a batch is sent. */
-export class Events {
-    private waiting: API.EventMessage[] = [];
-    private sending?: Promise<void>;
-    private timer?: ReturnType<typeof setTimeout>;
-
-    constructor(private readonly martlet: Martlet) {
-        if (typeof addEventListener === "function") addEventListener("pagehide", () => this.flushQuietly(true));
-    }
-
-    track(event: string, properties: Record<string, unknown> = {}): void {
-        this.add({ type: "track", event, properties });
-    }
-
-    screen(name: string, properties: Record<string, unknown> = {}): void {
-        this.add({ type: "screen", name, properties });
-    }
-
-    /** Sent at 20 events, or after 10 seconds. Beyond 1,000 that wait, the oldest are dropped. */
-    add(message: API.EventMessage): void {
-        const own = { messageId: uuid(), timestamp: new Date().toISOString(), anonymousId: this.martlet.deviceId };
-        this.waiting = [...this.waiting, { ...own, ...message }].slice(-1_000);
-        if (this.waiting.length >= 20) this.flushQuietly();
-        else if (!this.timer) {
-            this.timer = setTimeout(() => this.flushQuietly(), 10_000);
-            (this.timer as { unref?: () => void }).unref?.();
-        }
-    }
-
-    /** Sends what waits. What could not be sent stays, and is sent with the next event. */
-    flush({ isLast }: { isLast?: boolean } = {}): Promise<void> {
-        this.sending ??= this.flushNow(isLast).finally(() => (this.sending = undefined));
-        return this.sending;
-    }
-
-    private flushQuietly(isLast?: boolean): void { this.flush({ isLast }).catch(() => {}); }
-
-    private async flushNow(isLast?: boolean): Promise<void> {
-        clearTimeout(this.timer as never);
-        this.timer = undefined;
-        while (this.waiting.length > 0) {
-            // Browsers let requests of at most 64 KiB outlive the page.
-            const batch = this.waiting.slice(0, isLast ? 20 : 100);
-            const body = { batch, sentAt: new Date().toISOString() };
-            await this.martlet.send("POST", "events", { body, isRepeatable: true, isLast });
-            const sent = new Set(batch);
-            this.waiting = this.waiting.filter((message) => !sent.has(message));
-        }
+        return this.martlet.address((await this.martlet.call("POST upload-link/{path}", input)).path);
     }
 }
 
 // Details
 
-/** Whether the server carries out this write once for an `Idempotency-Key`, however often it is sent. */
-function takesKey(method: string, path: string, body: unknown): boolean {
-    if (!["POST", "PUT", "PATCH"].includes(method)) return false;
-    if (path === "storage/batch") return (body as { transaction?: boolean }).transaction === true;
-    return path === "notifications/messages" || /^storage\/(?!(query|aggregate|distinct)\/|TB)/.test(path);
-}
+/** Whether the server carries out this call once for an `Idempotency-Key`, however often it is sent. */
+const takesIdempotencyKey = (name: string, body: any): boolean =>
+    callsWithIdempotencyKey.has(name) && (name !== "POST storage/batch" || body?.transaction === true);
 
 /** Puts values into the places of a path. Only `{path}` may have slashes; nothing may lead to another call. */
 function filledIn(template: string, values: Record<string, unknown> = {}): string {
@@ -873,10 +625,8 @@ function encoded(body: unknown): [BodyInit | undefined, Record<string, string>] 
     return isBinary ? [body as BodyInit, {}] : [JSON.stringify(body), { "Content-Type": "application/json" }];
 }
 
-function defined(values: Record<string, string | undefined>): Record<string, string> {
-    const pairs = Object.entries(values).filter(([, value]) => value !== undefined);
-    return Object.fromEntries(pairs) as Record<string, string>;
-}
+const defined = (values: Record<string, string | undefined>): Record<string, string> =>
+    Object.fromEntries(Object.entries(values).filter(([, value]) => value !== undefined)) as Record<string, string>;
 
 /** The answer with its body read, so that a body that breaks off is a failure of the attempt. */
 async function whole(response: Response): Promise<Response> {
@@ -884,7 +634,8 @@ async function whole(response: Response): Promise<Response> {
     return new Response(status === 204 || status === 304 ? null : await response.arrayBuffer(), { status, headers });
 }
 
-const orNull = <Answer>(code: ErrorCode, answer: Promise<Answer>): Promise<Answer | null> =>
+/** The answer, or null if the call fails with this code. */
+export const orNull = <Answer>(code: ErrorCode, answer: Promise<Answer>): Promise<Answer | null> =>
     answer.catch((error) => {
         if (error instanceof MartletError && error.code === code) return null;
         throw error;
@@ -909,57 +660,39 @@ function sleep(milliseconds: number, signal?: AbortSignal): Promise<void> {
 }
 
 /** A random UUID of version 4. Node 18 has no global `crypto`; ids must be unique, not secret. */
-function uuid(): string {
-    const hasCrypto = typeof crypto !== "undefined";
-    const random = () => (hasCrypto ? crypto.getRandomValues(new Uint8Array(1))[0] : Math.random() * 256);
-    return "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx".replace(/x/g, () => (random() & 15).toString(16));
-}
+const uuid = () => "xxxxxxxx-xxxx-4xxx-8xxx-xxxxxxxxxxxx".replace(/x/g, () => (randomByte() & 15).toString(16));
+const randomByte = () => globalThis.crypto?.getRandomValues(new Uint8Array(1))[0] ?? Math.random() * 256;
 
 function storedDeviceId(appKey: string): string {
-    if (typeof localStorage === "undefined") return uuid();
     const name = `martlet-device ${appKey}`;
-    const id = localStorage.getItem(name) ?? uuid();
-    localStorage.setItem(name, id);
+    const id = globalThis.localStorage?.getItem(name) ?? uuid();
+    globalThis.localStorage?.setItem(name, id);
     return id;
 }
 
 const base64 = (text: string) => btoa(String.fromCharCode(...new TextEncoder().encode(text)));
 
-export interface ServerEvent {
-    name?: string;
-    data: string;
-    id?: string;
-    retryInMilliseconds?: number;
-}
+export type ServerEvent = Partial<Record<"event" | "data" | "id" | "retry", string>>;
 
-/** Server-sent events. A stream without a sign of life for 45 seconds is ended: the server sends one in 15. */
-async function* serverEvents(body: ReadableStream<Uint8Array>): AsyncGenerator<ServerEvent> {
+/** Server-sent events. One in 15 seconds comes in any case; after 45 seconds without, `end` is called. */
+async function* serverEvents(body: ReadableStream<Uint8Array>, end: () => void): AsyncGenerator<ServerEvent> {
     const [reader, decoder] = [body.getReader(), new TextDecoder()];
-    const cancel = () => void reader.cancel().catch(() => {});
-    try {
-        for (let rest = ""; ; ) {
-            const timer = setTimeout(cancel, 45_000);
-            const { done, value } = await reader.read().finally(() => clearTimeout(timer));
-            if (done) return;
-            const events = (rest + decoder.decode(value, { stream: true })).split(/\r?\n\r?\n/);
-            rest = events.pop()!;
-            for (const event of events) yield serverEvent(event);
-        }
-    } catch (error) {
-        throw MartletError.network(error);
-    } finally {
-        cancel();
+    for (let rest = ""; ; ) {
+        const timer = setTimeout(end, 45_000);
+        const part = await reader.read().catch(MartletError.network).finally(() => clearTimeout(timer));
+        if (part instanceof MartletError) throw part;
+        if (part.done) return;
+        const events = (rest + decoder.decode(part.value, { stream: true })).split(/\r?\n\r?\n/);
+        rest = events.pop()!;
+        for (const event of events) yield serverEvent(event);
     }
 }
 
 function serverEvent(text: string): ServerEvent {
-    const event: ServerEvent = { data: "" };
+    const event: Record<string, string> = {};
     for (const line of text.split(/\r?\n/)) {
         const [, name, value] = /^([^:]*):? ?(.*)$/s.exec(line)!;
-        if (name === "event") event.name = value;
-        else if (name === "data") event.data += (event.data && "\n") + value;
-        else if (name === "id") event.id = value;
-        else if (name === "retry" && /^\d+$/.test(value)) event.retryInMilliseconds = Number(value);
+        event[name] = name === "data" && event.data ? `${event.data}\n${value}` : value;
     }
     return event;
 }
@@ -3244,4 +2977,16 @@ export interface Calls {
         answer: Record<string, unknown>;
     };
 }
+
+/** The calls that the server carries out once for an `Idempotency-Key`, however often they are sent. */
+const callsWithIdempotencyKey: ReadonlySet<string> = new Set([
+    "POST storage/{collection}",
+    "PUT storage/{collection}/{id}",
+    "PATCH storage/{collection}/{id}",
+    "DELETE storage/{collection}/{id}",
+    "POST storage/batch",
+    "POST storage/all/{collection}",
+    "POST storage/remove/{collection}/{id}",
+    "POST notifications/messages",
+]);
 // END GENERATED

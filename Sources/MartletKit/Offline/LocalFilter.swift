@@ -9,53 +9,83 @@ struct LocalFilter: Sendable {
     }
 
     typealias Test = @Sendable (Row) -> Bool
+    typealias Measure = @Sendable (Row) -> Double
+
+    /// What the parts of a filter add to it.
+    private struct Parts {
+        var paths: [String] = []
+        var distance: Measure?
+        /// Whether a condition at the top determines the distance.
+        var isAtTop = false
+    }
 
     private static let maximumDepth = 8
 
     /// The fields that the filter reads. They come first in a row, in this order.
     let paths: [String]
     let matches: Test
+    /// The distance by which a query without an order is sorted; nil if the filter names no place that all matching
+    /// objects are near.
+    let distance: Measure?
 
     /// - Throws: ``MartletError/Code/unsupportedOffline``, which names the operator.
     init(_ filter: JSON) throws {
-        var paths: [String] = []
-        matches = try Self.all(filter, &paths, depth: 0)
-        self.paths = paths
+        var parts = Parts()
+        matches = try Self.all(filter, &parts, depth: 0, isRequired: true)
+        paths = parts.paths
+        distance = parts.distance
     }
 
     func matches(_ object: JSON) -> Bool { matches(Row(fields: paths.map { [object.at(path: $0)] }, index: 0)) }
 
-    private static func all(_ filter: JSON, _ paths: inout [String], depth: Int) throws -> Test {
+    private static func all(_ filter: JSON, _ parts: inout Parts, depth: Int, isRequired: Bool) throws -> Test {
         guard let members = filter.objectValue, depth < maximumDepth else { throw invalid(filter) }
-        let tests = try members.map { try member($0.key, $0.value, &paths, depth: depth) }
+        let tests = try members.map { try member($0.key, $0.value, &parts, depth: depth, isRequired: isRequired) }
         if tests.count == 1 { return tests[0] }
         return { row in tests.allSatisfy { $0(row) } }
     }
 
     private static func member(
-        _ name: String, _ value: JSON, _ paths: inout [String], depth: Int
+        _ name: String, _ value: JSON, _ parts: inout Parts, depth: Int, isRequired: Bool
     ) throws -> Test {
         switch name {
         case "$and":
-            let parts = try filters(value, &paths, depth)
-            return { row in parts.allSatisfy { $0(row) } }
+            let tests = try filters(value, &parts, depth, isRequired: isRequired)
+            return { row in tests.allSatisfy { $0(row) } }
         case "$or":
-            let parts = try filters(value, &paths, depth)
-            return { row in parts.contains { $0(row) } }
+            let tests = try filters(value, &parts, depth, isRequired: false)
+            return { row in tests.contains { $0(row) } }
         case "$nor":
-            let parts = try filters(value, &paths, depth)
-            return { row in !parts.contains { $0(row) } }
+            let tests = try filters(value, &parts, depth, isRequired: false)
+            return { row in !tests.contains { $0(row) } }
         default:
             guard !name.hasPrefix("$") else { throw unsupported(name) }
-            let column = paths.firstIndex(of: name) ?? paths.count
-            if column == paths.count { paths.append(name) }
-            return try field(FieldTest(name, column: column), value)
+            let column = parts.paths.firstIndex(of: name) ?? parts.paths.count
+            if column == parts.paths.count { parts.paths.append(name) }
+            let test = FieldTest(name, column: column)
+            if isRequired, let center = value["$nearSphere"] {
+                try sort(by: try test.distance(from: center), &parts, isAtTop: depth == 0)
+            }
+            return try field(test, value)
         }
     }
 
-    private static func filters(_ list: JSON, _ paths: inout [String], _ depth: Int) throws -> [Test] {
+    /// As on the server, a place at the top takes precedence over those in `$and`, of which the first counts.
+    private static func sort(by distance: @escaping Measure, _ parts: inout Parts, isAtTop: Bool) throws {
+        guard isAtTop else {
+            parts.distance = parts.distance ?? distance
+            return
+        }
+        guard !parts.isAtTop else { throw unsupported("$nearSphere") }
+        parts.isAtTop = true
+        parts.distance = distance
+    }
+
+    private static func filters(
+        _ list: JSON, _ parts: inout Parts, _ depth: Int, isRequired: Bool
+    ) throws -> [Test] {
         guard let filters = list.arrayValue, !filters.isEmpty else { throw invalid(list) }
-        return try filters.map { try all($0, &paths, depth: depth + 1) }
+        return try filters.map { try all($0, &parts, depth: depth + 1, isRequired: isRequired) }
     }
 
     private static func field(_ field: FieldTest, _ value: JSON) throws -> Test {
@@ -123,8 +153,23 @@ struct FieldTest: Sendable {
             let allowed = Set(try list(operand))
             return { value(in: $0)?.arrayValue?.allSatisfy { allowed.contains($0) } ?? false }
         case "$regex": return try matches(operand, options: operators["$options"])
+        case "$nearSphere":
+            let (distance, limit) = (try distance(from: operand), try LocalPlace.limit(operators))
+            return { distance($0) <= limit }
+        case "$maxDistance", "$maxDistanceInRadians", "$maxDistanceInKilometers", "$maxDistanceInMiles":
+            guard operators["$nearSphere"] != nil else { throw LocalFilter.invalid(operand) }
+            return { _ in true }
+        case "$within":
+            let box = try LocalBox(operand)
+            return { LocalPlace(value(in: $0)).map(box.contains) ?? false }
         default: throw LocalFilter.unsupported(name)
         }
+    }
+
+    /// Infinite for objects without a place.
+    func distance(from center: JSON) throws -> LocalFilter.Measure {
+        let center = try LocalPlace(center, of: "$nearSphere")
+        return { LocalPlace(value(in: $0))?.distance(to: center) ?? .infinity }
     }
 
     private func not(_ test: @escaping LocalFilter.Test) -> LocalFilter.Test { { !test($0) } }

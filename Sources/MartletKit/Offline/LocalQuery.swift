@@ -4,6 +4,8 @@ import Foundation
 struct LocalQuery: Sendable {
     private let filter: LocalFilter
     private let isDescending: [Bool]
+    /// The distance to sort by; nil if there is none, or another order.
+    private let distance: LocalFilter.Measure?
     /// The fields that the filter reads, then those to sort by.
     private let paths: [String]
     private let skipped: Int
@@ -16,6 +18,7 @@ struct LocalQuery: Sendable {
         guard !query.includesRemoved else { throw LocalFilter.unsupported("deleted") }
         filter = try LocalFilter(try query.filter())
         isDescending = query.sortOrders.map(\.isDescending)
+        distance = query.sortOrders.isEmpty ? filter.distance : nil
         paths = filter.paths + query.sortOrders.map(\.field)
         skipped = max(0, min(query.skippedCount, 1_000_000))
         // The same default and maximum as on the server.
@@ -35,7 +38,8 @@ struct LocalQuery: Sendable {
         let keys = Array(fields[filter.paths.count...])
         var best = Best(count: skipped + limit, keys: keys, isDescending: isDescending, ids: table.ids)
         for index in table.rows.indices where table.rows[index] != nil {
-            if filter.matches(.init(fields: fields, index: index)) { best.insert(index) }
+            let row = LocalFilter.Row(fields: fields, index: index)
+            if filter.matches(row) { best.insert(index, distance?(row) ?? 0) }
         }
         return best.candidates.dropFirst(skipped).compactMap { table.rows[$0.index] }
     }
@@ -45,6 +49,8 @@ struct LocalQuery: Sendable {
 private struct Best {
     struct Candidate {
         let index: Int
+        /// 0 unless the query sorts by distance.
+        let distance: Double
         let keys: [SortKey]
     }
 
@@ -59,20 +65,22 @@ private struct Best {
         (self.count, self.keys, self.isDescending, self.ids) = (count, keys, isDescending, ids)
     }
 
-    mutating func insert(_ index: Int) {
+    mutating func insert(_ index: Int, _ distance: Double) {
         if candidates.count >= count {
-            guard let last = candidates.last, comparison(of: index, with: last) < 0 else { return }
+            guard let last = candidates.last, comparison(of: index, distance, with: last) < 0 else { return }
             candidates.removeLast()
         }
         var low = 0, high = candidates.count
         while low < high {
             let middle = (low + high) / 2
-            if comparison(of: index, with: candidates[middle]) > 0 { low = middle + 1 } else { high = middle }
+            if comparison(of: index, distance, with: candidates[middle]) > 0 { low = middle + 1 } else { high = middle }
         }
-        candidates.insert(Candidate(index: index, keys: keys.map { SortKey($0[index]) }), at: low)
+        let candidate = Candidate(index: index, distance: distance, keys: keys.map { SortKey($0[index]) })
+        candidates.insert(candidate, at: low)
     }
 
-    private func comparison(of index: Int, with other: Candidate) -> Int {
+    private func comparison(of index: Int, _ distance: Double, with other: Candidate) -> Int {
+        if distance != other.distance { return distance < other.distance ? -1 : 1 }
         for order in keys.indices {
             let comparison = SortKey(keys[order][index]).compare(other.keys[order])
             if comparison != 0 { return isDescending[order] ? -comparison : comparison }

@@ -34,9 +34,9 @@ extension OfflineCollection {
     /// a limit (up to 1,000).
     ///
     /// The device evaluates equality, comparisons, `in`, `exists`, list conditions, `&&`, `||` and `!`, `hasPrefix`,
-    /// and `containsText` with capitals. It answers whole objects, whatever the query selects.
+    /// `containsText` with capitals, `near` and `inBox`. It answers whole objects, whatever the query selects.
     ///
-    /// - Throws: ``MartletError/Code/unsupportedOffline`` for everything else: places, words, patterns, conditions on
+    /// - Throws: ``MartletError/Code/unsupportedOffline`` for everything else: areas, words, patterns, conditions on
     ///   other objects, relative times, included and removed objects.
     public func find(_ query: Query<Value> = Query()) async throws -> [Stored<Value>] {
         let answer = try await checkedStore().answer(try LocalQuery(query))

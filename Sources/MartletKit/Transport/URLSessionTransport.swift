@@ -54,10 +54,31 @@ public final class URLSessionTransport: HTTPTransport {
     }
 
     public func stream(_ request: HTTPRequest) async throws -> HTTPStream {
+        #if canImport(FoundationNetworking)
+        // On Linux, a transfer for which a connection had to be made keeps a processor busy until it ends: the session
+        // is woken for as long as it could write. On a connection that was used before, this does not happen.
+        let own = URLSessionTransport(configuration: session.configuration)
+        try await own.connect(for: request)
+        return try await own.open(request)
+        #else
+        return try await open(request)
+        #endif
+    }
+
+    #if canImport(FoundationNetworking)
+    /// Makes the connection that the next request of this transport uses.
+    private func connect(for request: HTTPRequest) async throws {
+        guard let url = URL(string: "/health/ready", relativeTo: request.url)?.absoluteURL else { return }
+        _ = try await send(HTTPRequest(method: "HEAD", url: url, timeout: request.timeout), progress: nil)
+    }
+    #endif
+
+    private func open(_ request: HTTPRequest) async throws -> HTTPStream {
         let (body, feed) = BodyFeed.make()
         let arriving = Locked(feed)
         let transfer = start(request)
-        feed.continuation.onTermination = { _ in transfer.cancel() }
+        // Keeps the transport, whose session ends with it.
+        feed.continuation.onTermination = { _ in withExtendedLifetime(self) { transfer.cancel() } }
         transfer.onData = { data in
             guard !arriving.withLock({ $0.pass(data) }) else { return nil }
             return MartletError(.connectionLost, "The answer arrived faster than it was read.")

@@ -1,6 +1,7 @@
 // What the client must do, against a real server. The same tests run in Node and in a browser: see run.mjs.
 import {
-    addUnique, date, deleteField, geoPoint, increment, Martlet, MartletError, memoryStore, Options, pointer, Session,
+    addUnique, date, deleteField, geoPoint, increment, Martlet, MartletError, memoryStore, Options, orNull, pointer,
+    Session,
 } from "../martlet";
 
 /** `connection.json` of a server, and what the place that runs the tests has. */
@@ -65,6 +66,10 @@ function losing(count: number, matches: (url: string, init: RequestInit) => bool
         throw new TypeError("the line broke");
     });
 }
+
+/** Stores all objects of the collection in one request. */
+const createAll = (martlet: Martlet, collection: string, body: object[]) =>
+    martlet.call("POST storage/all/{collection}", { path: { collection }, body: body as Record<string, unknown>[] });
 
 const notesOf = (martlet: Martlet) => martlet.collection<Note>(`Notes-${unique()}`);
 const someone = () => ({ userName: `ada-${unique()}`, password: "correct horse battery" });
@@ -177,16 +182,17 @@ export const tests: Record<string, Test> = {
     },
 
     "objects are created, read, replaced, changed, removed, restored and deleted": async (make) => {
-        const notes = notesOf(make());
+        const martlet = make();
+        const notes = notesOf(martlet);
         const made = await notes.create({ _id: "n1", title: "Bread", age: 20 });
         equal([made._id, made._version, made.title], ["n1", 1, "Bread"]);
         await refused("precondition-failed", () => notes.create({ _id: "n1", title: "Rye" }, { isNew: true }));
         equal((await notes.get("n1", { keys: ["title"] }))?.age, undefined);
         equal(await notes.get("n2"), null);
-        equal((await notes.replace("n1", { title: "Rye" })).age, undefined);
+        equal((await notes.create({ _id: "n1", title: "Rye" })).age, undefined);
         equal((await notes.update("n1", { age: 3 })).title, "Rye");
         equal((await notes.update("n3", { title: "new" }, { upsert: true }))._version, 1);
-        await notes.remove("n1");
+        await martlet.call("POST storage/remove/{collection}/{id}", { path: { collection: notes.name, id: "n1" } });
         equal(await notes.get("n1"), null);
         equal((await notes.get("n1", { deleted: true }))?.deleted === null, false);
         await notes.create({ _id: "n1", title: "back" });
@@ -197,7 +203,7 @@ export const tests: Record<string, Test> = {
         const martlet = make();
         const [notes, people] = [notesOf(martlet), martlet.collection<{ name: string }>(`People-${unique()}`)];
         await people.create({ _id: "ada", name: "Ada" });
-        await notes.createAll(Array.from({ length: 25 }, (_, age) => ({
+        await createAll(martlet, notes.name, Array.from({ length: 25 }, (_, age) => ({
             title: `note ${age % 5}`, age, tags: age % 2 ? ["odd"] : ["even"], author: pointer(people.name, "ada"),
             place: geoPoint(46 + age / 100, 7), due: date(new Date(2026, 0, 1 + age)),
         })));
@@ -212,9 +218,8 @@ export const tests: Record<string, Test> = {
         const ages: unknown[] = [];
         for await (const note of notes.each({ order: "-age", limit: 7 })) ages.push(note.age);
         equal(ages, Array.from({ length: 25 }, (_, index) => 24 - index));
-        const first = await notes.first({ where: { age: 3 }, include: ["author"] });
-        equal((first?.author as { name: string }).name, "Ada");
-        equal(await notes.first({ where: { age: 99 } }), null);
+        const [first] = (await notes.list({ where: { age: 3 }, include: ["author"] })).data;
+        equal((first.author as { name: string }).name, "Ada");
     },
 
     "operations are carried out by the server": async (make) => {
@@ -227,8 +232,9 @@ export const tests: Record<string, Test> = {
     },
 
     "a write is refused if the object has changed since it was read": async (make) => {
-        const notes = notesOf(make());
-        await notes.createAll(Array.from({ length: 20 }, (_, age) => ({ title: "x", age })));
+        const martlet = make();
+        const notes = notesOf(martlet);
+        await createAll(martlet, notes.name, Array.from({ length: 20 }, (_, age) => ({ title: "x", age })));
         for (const read of (await notes.list()).data) {
             await notes.update(read._id, { age: increment() }, { ifUnchanged: read });
             await refused("precondition-failed", () => notes.update(read._id, { age: 0 }, { ifUnchanged: read }));
@@ -242,12 +248,13 @@ export const tests: Record<string, Test> = {
             const write = `${method} ${url} ${(headers as Record<string, string>)["Idempotency-Key"]}`;
             return !url.includes("query") && !done.has(write) && done.add(write).has(write);
         });
-        const notes = notesOf(make({ fetch: line.fetch }));
+        const martlet = make({ fetch: line.fetch });
+        const notes = notesOf(martlet);
         await notes.create({ title: "once", age: 1 });
-        await notes.createAll([{ title: "twice" }, { title: "twice" }]);
+        await createAll(martlet, notes.name, [{ title: "twice" }, { title: "twice" }]);
         const [object] = (await notes.list({ where: { title: "once" } })).data;
         await notes.update(object._id, { age: increment() });
-        await notes.delete(object._id);
+        equal(await notes.delete(object._id), true);
         equal([(await notes.list()).data.map((note) => note.title), line.calls.length], [["twice", "twice"], 10]);
     },
 
@@ -274,14 +281,18 @@ export const tests: Record<string, Test> = {
     "a batch answers each write, and a transaction does all or none": async (make) => {
         const martlet = make();
         const notes = notesOf(martlet);
-        const writes = [notes.creating({ _id: "a", title: "a" }), notes.updating("none", { title: "b" })];
-        const answers = await martlet.batch(writes);
-        equal(answers.map(({ status }) => status), [201, 404]);
-        const requests = [notes.updating("a", { age: increment(5) }), notes.deleting("none")];
-        const error = await refused("object-not-found", () => martlet.batch(requests, { transaction: true }));
+        const path = (id: string) => `storage/${notes.name}${id && `/${id}`}`;
+        const missing = { method: "PATCH" as const, path: path("none"), body: { title: "b" } };
+        const added = { method: "PATCH" as const, path: path("a"), body: { age: increment(5) } };
+        const created = { method: "POST" as const, path: path(""), body: { _id: "a", title: "a" } };
+        const { data } = await martlet.call("POST storage/batch", { body: { requests: [created, missing] } });
+        equal(data.map(({ status }) => status), [201, 404]);
+        const body = { transaction: true, requests: [added, missing] };
+        const error = await refused("object-not-found", () => martlet.call("POST storage/batch", { body }));
         equal([error.field, (await notes.get("a"))?.age], ["requests.1", undefined]);
         const line = losing(1, (url) => url.includes("batch"));
-        await make({ fetch: line.fetch }).batch([notes.updating("a", { age: increment(5) })], { transaction: true });
+        const repeated = { transaction: true, requests: [added] };
+        await make({ fetch: line.fetch }).call("POST storage/batch", { body: repeated });
         equal([(await notes.get("a"))?.age, line.calls.length], [5, 2]);
     },
 
@@ -342,7 +353,8 @@ export const tests: Record<string, Test> = {
     },
 
     "a watched list follows the collection": async (make) => {
-        const notes = notesOf(make());
+        const martlet = make();
+        const notes = notesOf(martlet);
         await notes.create({ _id: "a", title: "a", age: 1 });
         const stop = new AbortController();
         let seen = "";
@@ -351,11 +363,12 @@ export const tests: Record<string, Test> = {
                 seen = list.map((note) => `${note._id}${note.age}`).join(" ");
         })();
         await eventually("the first list", () => seen === "a1");
-        await notes.createAll([{ _id: "b", title: "b", age: 2 }, { _id: "c", title: "c", age: 0 }]);
+        const others = [{ _id: "b", title: "b", age: 2 }, { _id: "c", title: "c", age: 0 }];
+        await createAll(martlet, notes.name, others);
         await notes.update("a", { age: 7 });
         await eventually("a new and a changed one", () => seen === "a7 b2");
         await notes.update("a", { age: 0 });
-        await notes.remove("b");
+        await martlet.call("POST storage/remove/{collection}/{id}", { path: { collection: notes.name, id: "b" } });
         await notes.update("c", { age: 1 });
         await eventually("one left, one was removed, one came", () => seen === "c1");
         stop.abort();
@@ -378,32 +391,31 @@ export const tests: Record<string, Test> = {
     },
 
     "the change feed continues where it was": async (make) => {
-        const notes = notesOf(make());
-        await notes.createAll(Array.from({ length: 5 }, (_, age) => ({ _id: `n${age}`, title: "x", age })));
-        let cursor = "";
-        let pages = 0;
-        const ids = new Set<string>();
-        for await (const page of notes.changes({ limit: 2 })) {
-            pages += 1;
-            page.changed.forEach((note) => ids.add(note._id));
-            cursor = page.cursor;
-        }
-        equal([ids.size, pages >= 3], [5, true]);
+        const martlet = make();
+        const notes = notesOf(martlet);
+        const read = (query: { since?: string; limit?: number }) =>
+            martlet.call("GET changes/{collection}", { path: { collection: notes.name }, query });
+        await createAll(martlet, notes.name, ["n0", "n1", "n2"].map((_id, age) => ({ _id, title: "x", age })));
+        const [first, ids] = [await read({ limit: 2 }), new Set<string>()];
+        const second = await read({ since: first.cursor });
+        for (const { _id } of [...first.changed, ...second.changed]) ids.add(_id);
+        equal([ids.size, first.more], [3, true]);
         await notes.update("n1", { age: 9 });
         await notes.delete("n2");
-        const found: unknown[] = [];
-        for await (const { changed, deleted } of notes.changes({ since: cursor }))
-            found.push(changed.map((note) => note.age), deleted);
-        equal(found, [[9], ["n2"]]);
+        const { changed, deleted } = await read({ since: second.cursor });
+        equal([changed.map((note) => note.age), deleted], [[9], ["n2"]]);
     },
 
     "files are uploaded, listed, downloaded, linked and deleted": async (make) => {
-        const { files } = make();
+        const martlet = make();
+        const { files } = martlet;
         const folder = `trips ${unique()}`;
         const made = await files.upload(`${folder}/römisch & co.txt`, "hello", { writers: ["*"] });
         equal([made.path, made.size], [`${folder}/römisch & co.txt`, 5]);
         equal(await (await files.download(made.path)).text(), "hello");
-        equal((await files.list(folder)).data.map(({ name }) => name), ["römisch & co.txt"]);
+        const directory = { path: { path: `${folder}/` } };
+        const list = await martlet.callNamed<{ data: { name: string }[] }>("GET upload/{path}", directory);
+        equal(list.data.map(({ name }) => name), ["römisch & co.txt"]);
         equal(await (await fetch(await files.link(made.path, { expiresInSeconds: 60 }))).text(), "hello");
         await files.delete(made.path);
         equal(await files.info(made.path), null);
@@ -436,27 +448,23 @@ export const tests: Record<string, Test> = {
         equal(later.calls.filter(({ init }) => init.method === "PATCH").length, 2);
     },
 
-    "configuration is read, kept while unchanged, and followed": async (make, { connection }) => {
-        const line = meddler((_, __, go) => go());
+    "configuration is read, and followed": async (make, { connection }) => {
         const appVersion = `${Date.now() % 9_000}.${Math.floor(Math.random() * 9_000)}.0`;
-        const [martlet, server] = [make({ fetch: line.fetch }), make({ masterKey: connection.masterKey })];
-        const publish = (color: string) => server.call("POST remote", {
-            body: { appVersion, theme: "Dark", configuration: { mainSettings: { color } } },
-        });
-        equal(await martlet.configuration.read({ appVersion: "0.0.1", theme: "None" }), null);
+        const [martlet, server] = [make(), make({ masterKey: connection.masterKey })];
+        const read = (theme: string) =>
+            martlet.call("POST remote", { body: { appVersion, theme }, isRepeatable: true });
+        equal(await orNull("document-not-found", read("None")), null);
         const stop = new AbortController();
         const told: string[] = [];
         const following = (async () => {
-            for await (const { documents } of martlet.configuration.follow(stop.signal))
-                told.push(documents.map(({ name, version }) => `${name} ${version}`).join());
+            for await (const { data } of martlet.follow("GET config/events", { signal: stop.signal }))
+                told.push(data!);
         })();
         await eventually("the stream is open", () => told.length > 0);
-        await publish("red");
-        await eventually("the publication is told", () => told.join().includes(`${appVersion}~Dark 1`));
-        for (const _ of [1, 2])
-            equal((await martlet.configuration.read({ appVersion, theme: "Dark" }))?.mainSettings, { color: "red" });
-        const reads = line.to("/remote").slice(-1);
-        equal(typeof (reads[0].init.headers as Record<string, string>)["If-None-Match"], "string");
+        const configuration = { mainSettings: { color: "red" } };
+        await server.call("POST remote", { body: { appVersion, theme: "Dark", configuration } });
+        await eventually("the publication is told", () => told.join().includes(`"${appVersion}~Dark"`));
+        equal((await read("Dark")).mainSettings, configuration.mainSettings);
         stop.abort();
         await following;
     },
@@ -470,8 +478,9 @@ export const tests: Record<string, Test> = {
         });
         const stop = new AbortController();
         let opened = 0;
-        for await (const { generation } of make({ fetch: line.fetch }).configuration.follow(stop.signal)) {
-            equal(typeof generation, "number");
+        const martlet = make({ fetch: line.fetch });
+        for await (const { data } of martlet.follow("GET config/events", { signal: stop.signal })) {
+            equal(typeof JSON.parse(data!).generation, "number");
             if ((opened += 1) === 3) stop.abort();
         }
         equal([opened, line.calls.length], [3, 3]);
@@ -488,32 +497,28 @@ export const tests: Record<string, Test> = {
         equal((await make().files.uploadInParts(`empty-${unique()}`, new Blob([]))).size, 0);
     },
 
-    "flags have the type of their fallback": async (make, { connection }) => {
-        const server = make({ masterKey: connection.masterKey });
+    "flags are evaluated for the device": async (make, { connection }) => {
+        const [martlet, server] = [make(), make({ masterKey: connection.masterKey })];
         const key = `new-${unique()}`;
-        const color = { type: "string", default: "red" };
-        const flags = { [key]: { type: "boolean", default: true }, [`${key}-color`]: color };
+        const flags = { [key]: { type: "boolean", default: true } };
         const write = { body: { flags }, headers: { "If-None-Match": "*" } };
         await server.callNamed("PUT config/flags/default", write).catch(() =>
             server.callNamed("PATCH config/flags/default", { body: { flags }, headers: { "If-Match": "*" } }));
         await server.callNamed("POST config/flags/default/publish");
-        const martlet = make();
-        equal(martlet.flags.value(key, false), false);
-        await eventually("the publication has reached the service", async () => {
-            await martlet.flags.load({ plan: "premium" });
-            return martlet.flags.value(key, false);
-        });
-        const text: string = martlet.flags.value(`${key}-color`, "blue");
-        equal([text, martlet.flags.value(`${key}-color`, 3), martlet.flags.value("none", "x")], ["red", 3, "x"]);
+        const body = { context: { targetingKey: martlet.deviceId, plan: "premium" } };
+        await eventually("the publication has reached the service", async () =>
+            (await martlet.call("POST flags/evaluate", { body, isRepeatable: true })).flags[key]?.value === true);
     },
 
     "events are stored once, although answers are lost": async (make, { connection }) => {
         const line = losing(2, (url) => url.endsWith("/events"));
         const martlet = make({ fetch: line.fetch });
         const name = `Bought ${unique()}`;
-        for (const price of [1, 2, 3]) martlet.events.track(name, { price });
-        martlet.events.screen("Home");
-        await martlet.events.flush();
+        const batch = [1, 2, 3].map((price) => ({
+            type: "track" as const, event: name, messageId: unique(), anonymousId: martlet.deviceId,
+            timestamp: new Date().toISOString(), properties: { price },
+        }));
+        await martlet.call("POST events", { body: { batch }, isRepeatable: true });
         equal(line.calls.length, 3);
         const server = make({ masterKey: connection.masterKey });
         const query = `analytics/events?event=${encodeURIComponent(name)}&limit=10`;

@@ -69,6 +69,12 @@ struct SportLook: Sendable {
             Event.query().where(\.state == .open && isOnMap).order(by: \.start))
     }
 
+    /// Open events around a place, kept on the phone, where they are found without a connection.
+    func eventsOnPhone(around place: GeoPoint) async throws -> OfflineCollection<Event> {
+        try await martlet.offline.collection(
+            Event.self, where: \.state == .open && .near(\.place, of: place, within: .kilometers(50)))
+    }
+
     func join(_ event: Stored<Event>) async throws -> Stored<Event> {
         try await martlet.storage.update(event, .insert([try await me()], into: \.participants))
     }

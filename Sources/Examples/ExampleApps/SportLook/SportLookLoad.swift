@@ -3,6 +3,9 @@ import MartletKit
 
 /// Many people use SportLook at the same time, and the time of each call is measured.
 ///
+/// They do so twice: some at a time and without pauses, as fast as the machine can; then all at the same time, with
+/// pauses as people make them.
+///
 /// The server slows down sign-ups from one address, so only some people register. The others have moved here from
 /// another server, with their passwords, and sign in.
 public struct SportLookLoad: Sendable {
@@ -19,30 +22,45 @@ public struct SportLookLoad: Sendable {
     let app: ExampleApp
     /// How many people use the app at the same moment.
     let atATime: Int
+    /// The average time in seconds for which people look at a screen before the next call.
+    let pause: TimeInterval
+    /// Whether it is the first time that people use the app, so that some register.
+    let isFirst: Bool
     private let times = CallTimes()
-    /// A few transports for all phones, because they share one address.
-    private let transports = (0..<4).map { _ in URLSessionTransport() }
+    private let transport = SocketTransport()
 
     /// - Throws: ``StoryError`` if a call fails or takes more than 30 s.
     public static func run(
-        _ developer: Developer, people: Int = 1_000, atATime: Int = 64, _ story: Story = Story()
+        _ developer: Developer, people: Int = 1_000, atATime: Int = 64, pause: Double = 10,
+        _ story: Story = Story()
     ) async throws {
         let app = try await SportLook.setUp(developer, Simulators(push: nil, provider: nil))
-        let load = SportLookLoad(app: app, atATime: atATime)
-        story.says("\(people) people use SportLook, \(atATime) at a time.")
-        try await load.moveHere(people)
-        let start = Date()
-        try await load.run(people)
-        let seconds = Date().timeIntervalSince(start)
-        for line in await load.times.table() { story.says(line) }
-        let count = await load.times.count
+        let rush = SportLookLoad(app: app, atATime: atATime, pause: 0, isFirst: true)
+        try await rush.moveHere(people)
+        let events = try await rush.arrange()
+        story.says("\(people) people use SportLook, \(atATime) at a time, without pauses.")
+        try await rush.report(people, events, story)
+        story.says("\(people) people use SportLook at the same time, each with a call every \(pause) s on average.")
+        try await SportLookLoad(app: app, atATime: people, pause: pause, isFirst: false).report(people, events, story)
+    }
+
+    private func report(_ people: Int, _ events: [Stored<Event>], _ story: Story) async throws {
+        let (start, startOfCPU) = (Date(), Self.secondsOfCPU)
+        try await run(people, events)
+        let (seconds, secondsOfCPU) = (Date().timeIntervalSince(start), Self.secondsOfCPU - startOfCPU)
+        for line in await times.table() { story.says(line) }
+        let count = await times.count
         story.says("\(count) calls in \(Int(seconds)) s: \(Int(Double(count) / seconds)) a second.")
-        let slow = await load.times.calls(slowerThan: aim)
+        story.says("The simulated phones themselves took \(Int(secondsOfCPU)) s of processor time.")
+        let slow = await times.calls(slowerThan: Self.aim)
         let names = slow.isEmpty ? "none" : slow.joined(separator: ", ")
-        story.says("Calls whose p99 is above \(Int(1_000 * aim)) ms: \(names).")
-        let longest = await load.times.longest
+        story.says("Calls whose p99 is above \(Int(1_000 * Self.aim)) ms: \(names).")
+        let longest = await times.longest
         try story.check(longest < Self.longest, "A call took \(longest) s.")
     }
+
+    /// The time for which this process has computed. POSIX counts it in microseconds.
+    private static var secondsOfCPU: TimeInterval { TimeInterval(clock()) / 1_000_000 }
 
     /// Imports those who do not register, a hundred with each call.
     private func moveHere(_ people: Int) async throws {
@@ -57,9 +75,7 @@ public struct SportLookLoad: Sendable {
         }
     }
 
-    private func run(_ people: Int) async throws {
-        let host = try await signIn(-1)
-        let events = try await arrange(host)
+    private func run(_ people: Int, _ events: [Stored<Event>]) async throws {
         try await withThrowingTaskGroup(of: Void.self) { group in
             for number in 0..<people {
                 if number >= atATime { try await group.next() }
@@ -69,7 +85,8 @@ public struct SportLookLoad: Sendable {
         }
     }
 
-    private func arrange(_ host: SportLook) async throws -> [Stored<Event>] {
+    private func arrange() async throws -> [Stored<Event>] {
+        let host = try await signIn(-1)
         var events: [Stored<Event>] = []
         for number in 0..<Self.eventCount {
             events.append(try await host.arrange("Event \(number)", "tennis", at: Self.place(number), on: Date()))
@@ -79,6 +96,8 @@ public struct SportLookLoad: Sendable {
 
     /// What a person does: looks around, joins an event, chats, and leaves.
     private func use(_ number: Int, _ event: Stored<Event>) async throws {
+        // People do not arrive all at once.
+        try await wait(6 * pause)
         let phone = try await signIn(number)
         let place = Self.place(number)
         _ = try await measure("events near a place") { try await phone.events(near: place, within: .kilometers(5)) }
@@ -104,11 +123,11 @@ public struct SportLookLoad: Sendable {
 
     private func signIn(_ number: Int) async throws -> SportLook {
         let martlet = app.phone(of: "Person \(number)") {
-            $0.transport = transports[abs(number) % transports.count]
+            $0.transport = transport
             $0.sessionStore = MemorySessionStore()
         }
         let phone = SportLook(martlet: martlet)
-        if number < Self.registeringCount {
+        if isFirst, number < Self.registeringCount {
             _ = try await measure("register") {
                 try await phone.register(
                     email: Self.address(number), password: Self.password, profile: Self.profile(number))
@@ -127,7 +146,14 @@ public struct SportLookLoad: Sendable {
         Person(name: "Person \(number)", place: place(number), sports: ["tennis"])
     }
 
+    /// Waits for a random time of at most so many seconds.
+    private func wait(_ seconds: TimeInterval) async throws {
+        guard seconds > 0 else { return }
+        try await Task.sleep(nanoseconds: UInt64(Double.random(in: 0...seconds) * 1e9))
+    }
+
     private func measure<Answer>(_ call: String, _ work: () async throws -> Answer) async throws -> Answer {
+        try await wait(2 * pause)
         let start = Date()
         let answer = try await work()
         await times.add(Date().timeIntervalSince(start), to: call)

@@ -23,6 +23,7 @@ public struct SportLookStory: Sendable {
         try await signInByProvider()
         let match = try await arrange(ada, ben)
         try await discover(ada, ben)
+        try await searchWithoutConnection(ben, match)
         for phone in [ada, ben, cem] { try await checkChatIsEmpty(phone, match) }
         if simulators.push != nil {
             try await ada.expectPushes()
@@ -105,6 +106,16 @@ public struct SportLookStory: Sendable {
         try story.check(runners.map(\.id) == [ada.userID], "Ben finds runners other than Ada.")
         story.says(
             "Within 10 km, \(names.joined(separator: " and ")) play tennis, and Ada runs. Cem lives too far away.")
+    }
+
+    func searchWithoutConnection(_ ben: SportLookPhone, _ match: Stored<Event>) async throws {
+        let events = try await ben.app.eventsOnPhone(around: Self.bern)
+        try await events.sync()
+        await ben.radio.set(isOn: false)
+        let near = try await events.find(Event.query().near(\.place, of: Self.bern, within: .kilometers(5)))
+        await ben.radio.set(isOn: true)
+        try story.check(near.map(\.id) == [match.id], "Without a connection, Ben finds \(near.map(\.title)).")
+        story.says("In a tunnel without a connection, Ben's phone still finds “\(near[0].title)”.")
     }
 
     /// Nobody has written in the chat so far.

@@ -24,7 +24,7 @@ struct ChangeFile: Endpoint {
                     ).nullable.described("The field that the file is bound to, or null for none."),
                 ])),
         answers: [
-            .answer(200, "The file's record.")
+            .answer(200, "The file's record.", .json(.fileRecord))
         ],
         errors: [
             404: """

@@ -19,8 +19,9 @@ struct CreateLink: Endpoint {
                 ])),
         answers: [
             .answer(
-                201, "The link's `path`, relative to `/api/{appKey}/`, and when it `expires`: after an hour by default."
-            )
+                201,
+                "The link's `path`, relative to `/api/{appKey}/`, and when it `expires`: after an hour by default.",
+                .json(.object(["path": .string, "expires": .timestamp], required: ["path", "expires"])))
         ],
         errors: [
             404: "There is no such file (`file-not-found`).",

@@ -18,8 +18,8 @@ struct UploadFile: Endpoint {
         ],
         body: .contents(.type("*/*", .bytes)),
         answers: [
-            .answer(201, "The record of the new file."),
-            .answer(200, "The record of the file's new version."),
+            .answer(201, "The record of the new file.", .json(.fileRecord)),
+            .answer(200, "The record of the file's new version.", .json(.fileRecord)),
         ])
     static let uploadIntoDirectory = Route(
         .post, "/upload/**", "uploadIntoDirectory",
@@ -32,8 +32,8 @@ struct UploadFile: Endpoint {
         ],
         body: .contents(.type("*/*", .bytes)),
         answers: [
-            .answer(201, "The record of the new file."),
-            .answer(200, "The record of the file's new version."),
+            .answer(201, "The record of the new file.", .json(.fileRecord)),
+            .answer(200, "The record of the file's new version.", .json(.fileRecord)),
         ])
     static let uploadFile = Route(
         .put, "/upload/**", "uploadFile", "Stores the body as a file at this path.",
@@ -46,8 +46,8 @@ struct UploadFile: Endpoint {
         ],
         body: .contents(.type("*/*", .bytes)),
         answers: [
-            .answer(201, "The record of the new file."),
-            .answer(200, "The record of the file's new version."),
+            .answer(201, "The record of the new file.", .json(.fileRecord)),
+            .answer(200, "The record of the file's new version.", .json(.fileRecord)),
         ],
         errors: [
             412: "The stored file does not fulfil `If-Match` or `If-None-Match` (`precondition-failed`).",
