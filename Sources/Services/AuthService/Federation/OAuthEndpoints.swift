@@ -100,11 +100,11 @@ struct StartOAuth: Endpoint {
             throw ServiceError(.notFound, "There is no provider with this name.")
         }
         guard provider.settings.redirectURLs.contains(redirectURL) else {
-            throw ServiceError(.invalidBody, "This must be one of the provider's redirectURLs.", field: "redirectURL")
+            throw ServiceError(.invalidBody, "Expected one of the provider's redirectURLs.", field: "redirectURL")
         }
         guard challenge.utf8.count == 43, Base64URL.decode(challenge)?.count == 32 else {
             throw ServiceError(
-                .invalidBody, "This must be the SHA-256 of a code verifier in base64url, 43 characters.",
+                .invalidBody, "Expected the SHA-256 of a code verifier in base64url, 43 characters.",
                 field: "codeChallenge")
         }
         try await attempts.begin(try context.flowLimits(of: request, in: space))

@@ -31,7 +31,8 @@ extension Federation {
         guard (43...128).contains(verifier.utf8.count), let challenge = Base64URL.decode(found.codeChallenge),
             SHA256.hash(data: Data(verifier.utf8)) == challenge
         else {
-            // A caller with the code but without the verifier has stolen the code, so it is consumed.
+            // A caller with the code but without the verifier has stolen the code. The code is consumed so that the thief
+        // cannot try again.
             _ = try await flows.take(code: code)
             throw ServiceError(
                 .invalidToken, "The verifier does not match the code challenge that the code was requested with.",
@@ -70,7 +71,9 @@ extension Federation {
                 field: "nonce")
         }
         guard code == nil || provider.settings.kind == .apple else {
-            throw ServiceError(.invalidBody, "This is only allowed with Apple's id tokens.", field: "authorizationCode")
+            throw ServiceError(
+                .invalidBody, "An authorization code is accepted only with an id token from Apple.",
+                field: "authorizationCode")
         }
         do {
             try IDTokenVerifier.checkForm(of: text)

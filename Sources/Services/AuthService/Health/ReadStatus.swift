@@ -47,14 +47,17 @@ struct ReadStatus: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         guard let group = StatusGroup(rawValue: request.uri.queryParameters["group"].map(String.init) ?? "") else {
-            throw ServiceError(.invalidParameter, "It must be the name of a group.", field: "group")
+            throw ServiceError.unexpectedParameter(
+                "group", expected: "one of \(StatusGroup.allCases.map(\.rawValue).joined(separator: ", "))",
+                found: request.uri.queryParameters["group"] ?? "")
         }
         let time = now()
         let to = try request.time("to") ?? time
         let from = try request.time("from") ?? to.addingTimeInterval(-86_400)
         guard from < to, let resolution = StatusResolution.finest(from: from, to: to, now: time) else {
             throw ServiceError(
-                .invalidParameter, "This must be before to, by at most \(StatusResolution.maximumPoints) days.",
+                .invalidParameter,
+                "Expected a time before to, by at most \(StatusResolution.maximumPoints) days.",
                 field: "from")
         }
         let start = resolution.start(of: from)

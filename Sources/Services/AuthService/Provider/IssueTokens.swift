@@ -56,7 +56,8 @@ struct IssueTokens: ProviderEndpoint {
         case "authorization_code": return try await exchange(fields, client, issuer, context)
         case "refresh_token": return try await refresh(fields, client, issuer, context)
         case nil: throw OAuthError(.invalidRequest, "grant_type is required.")
-        default: throw OAuthError(.unsupportedGrantType, "grant_type must be authorization_code or refresh_token.")
+        default:
+            throw OAuthError(.unsupportedGrantType, "Expected authorization_code or refresh_token as grant_type.")
         }
     }
 
@@ -100,8 +101,8 @@ struct IssueTokens: ProviderEndpoint {
             open.session.scopes.contains(.offlineAccess)
         else { throw refusal }
         // The new token gets all granted scopes, which RFC 6749 §3.3 allows; `scope` in the answer lists them.
-        let wanted = [ProviderScope](list: fields["scope"] ?? "")
-        guard wanted.allSatisfy(open.session.scopes.contains) else {
+        let requested = [ProviderScope](list: fields["scope"] ?? "")
+        guard requested.allSatisfy(open.session.scopes.contains) else {
             throw OAuthError(.invalidScope, "The user has not granted all of these scopes.")
         }
         switch try await sessions.refresh(

@@ -46,7 +46,7 @@ struct FinishStaffOAuth: Endpoint {
         let attempt = StaffSignInCompletion.Attempt(
             code: code, session: session, address: request.staffAddress, provider: proof.identity.provider,
             request: request)
-        // A provider that was deleted during the sign-in no longer signs anyone in.
+        // A provider that was deleted during the sign-in can no longer authenticate anyone.
         guard let provider = try await federation.providers.find(proof.identity.provider, in: .staff) else {
             throw try await completion.refusal(of: nil, attempt)
         }
