@@ -51,7 +51,7 @@ package struct Events: Sendable {
 
     var log: EventLog { EventLog(postgres: postgres) }
 
-    /// Returns once the events are committed. Returns at once if they need not be stored.
+    /// Returns once the events are committed. Returns at once if the events need not be stored.
     ///
     /// - Throws: `too-many-requests`, `unavailable`; `PostgresError`.
     func take(_ events: [IncomingEvent], in space: Space, _ settings: SpaceSettings) async throws {

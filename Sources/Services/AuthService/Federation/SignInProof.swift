@@ -31,8 +31,8 @@ extension Federation {
         guard (43...128).contains(verifier.utf8.count), let challenge = Base64URL.decode(found.codeChallenge),
             SHA256.hash(data: Data(verifier.utf8)) == challenge
         else {
-            // A caller with the code but without the verifier has stolen the code. The code is consumed so that the thief
-        // cannot try again.
+            // A caller with the code but without the verifier has stolen the code. The code is consumed, so that the
+            // thief cannot try again.
             _ = try await flows.take(code: code)
             throw ServiceError(
                 .invalidToken, "The verifier does not match the code challenge that the code was requested with.",

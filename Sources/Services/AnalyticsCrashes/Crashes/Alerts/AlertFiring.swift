@@ -8,7 +8,7 @@ import MartletPostgres
 struct AlertFiring: Sendable {
     private static let maximumNews = 200
     private static let maximumDue = 100
-    /// Maximum number of issues listed in a message, which also has their total count.
+    /// Maximum number of issues listed in a message. The message also contains the total number of issues.
     static let maximumIssues = 20
 
     let postgres: PostgresClient

@@ -51,7 +51,7 @@ struct FiringAlert: Sendable {
         var issues: [(id: Int64, value: Int?)] = []
     }
 
-    /// The reason to fire, or nil. Consumes the queued changes of issues, so they are reported once.
+    /// The reason to fire, or nil. Consumes the queued changes of issues, so that each change is reported once.
     func reason(_ transaction: PostgresTransaction) async throws -> Reason? {
         switch kind {
         case .newIssue, .regression: try await newEvents(transaction)
@@ -130,7 +130,7 @@ struct FiringAlert: Sendable {
         return percent < threshold ? Reason(value: percent) : nil
     }
 
-    /// The release filter on the row `r`, which may be missing.
+    /// The condition that the release in row `r` passes the alert's filter. The row may be missing.
     private var inReleases: PostgresQuery {
         "(\(releases) = '{}' OR r.name = ANY (\(releases)) OR r.version = ANY (\(releases)))"
     }

@@ -7,8 +7,8 @@ import MartletSentry
 /// A reference in a commit message to something that the commit fixes: `fixes CRASH-7` for crash issue 7, `closes
 /// APP-12, APP-13` for tickets by their keys.
 ///
-/// A keyword (fix, close or resolve, also with -s, -es, -d or -ed), an optional colon, then references separated by
-/// commas, blanks, `and` or `&`, in any case; any number of such phrases.
+/// A message may contain any number of such phrases. A phrase is a keyword (fix, close or resolve, also with -s, -es,
+/// -d or -ed), an optional colon, then references separated by commas, blanks, `and` or `&`. Case does not matter.
 struct CommitReference: Hashable, Sendable {
     /// Maximum number of references per message; further ones are ignored.
     static let maximumCount = 20
@@ -73,7 +73,7 @@ private struct CommitMessageReader {
         if !isInPhrase { position = end }
     }
 
-    /// Reads `APP-12` and the separator after it. Nil if there is no reference here; then nothing is consumed.
+    /// Reads `APP-12` and the separator after it. If there is no reference here, returns nil and consumes nothing.
     private mutating func reference() -> CommitReference? {
         let start = position
         let letters = skip { Self.isLetter($0) || Self.isDigit($0) }
@@ -131,8 +131,8 @@ private struct CommitMessageReader {
     }
 }
 
-/// Applies the fixes announced in commit messages: once per commit and reference, however often and for whichever
-/// releases the commit is sent.
+/// Applies the fixes announced in commit messages. Each reference of a commit is applied once, even if clients send the
+/// commit several times or for several releases.
 struct CommitFixes: Sendable {
     /// Maximum number of references in one call; the rest are ignored.
     static let maximumCount = 500
@@ -147,7 +147,7 @@ struct CommitFixes: Sendable {
     let completeTickets: CompleteTickets
 
     /// Resolves issues in the release and completes tickets. Unknown references are ignored. Resolved issues and
-    /// completed tickets stay as they are; if they are reopened, sending the commit again has no effect.
+    /// completed tickets stay as they are. If they are reopened later, sending the same commit again has no effect.
     func apply(
         _ commits: [ReleaseCommit], of release: (id: Int32, name: String), in space: Space,
         _ transaction: PostgresTransaction
@@ -219,7 +219,7 @@ struct CommitFixes: Sendable {
         _ numbers: [Int32], _ release: (id: Int32, name: String), _ commit: ReleaseCommit, in space: Space,
         _ transaction: PostgresTransaction
     ) async throws {
-        let issues = try await IssueChanges.known(numbers, in: space, transaction)
+        let issues = try await IssueChanges.existing(numbers, in: space, transaction)
         try await IssueChanges.resolve(issues, in: release, because: commit, space, transaction)
     }
 }

@@ -134,8 +134,8 @@ struct DigestStore: Sendable {
             } else {
                 new.append((report, release))
                 issue = -Int64(new.count)
-                // Only the first report's, so that an issue does not collect a system hash for every system it occurs
-                // on.
+                // Only the system hash of the first report is added. Otherwise an issue would collect a hash for every
+                // system on which it occurs.
                 hashes.append((system, issue))
                 issues[system] = issue
             }

@@ -10,7 +10,7 @@ final class Demangler: Sendable {
     private static let maximumNameLength = 4_096
     private static let maximumBatch = 2_000
     private static let maximumRemembered = 50_000
-    /// A name may crash the program; the halves of its batch are then retried, up to this number of runs.
+    /// If a name crashes the program, the halves of its batch are retried, up to this number of runs in total.
     private static let maximumRuns = 16
 
     private let program: String?
@@ -20,8 +20,8 @@ final class Demangler: Sendable {
     private let process: LimitedProcess
     private let remembered = Mutex<[String: String]>([:])
 
-    /// - Parameter time: Time limit of one run. All runs together have twice as long, so that invented names cannot
-    ///   block others for long.
+    /// - Parameter time: Time limit of one run. All runs of a batch together have twice this time, so that invented
+    ///   names cannot block other callers for long.
     init(program: String?, cache: DebugFileCache, time: Duration, logger: Logger) {
         self.program = program
         self.cache = cache
@@ -84,7 +84,7 @@ final class Demangler: Sendable {
         if outcome.end == .exited(0), lines.count == names.count {
             return Dictionary(zip(names, lines.map { String($0.prefix(Self.maximumNameLength)) })) { $1 }
         }
-        // Remember a name that cannot be demangled as itself.
+        // Cache a name that cannot be demangled as its own result.
         guard names.count > 1 else { return [names[0]: names[0]] }
         let (first, second) = (names.prefix(names.count / 2), names.dropFirst(names.count / 2))
         return try await run(program, Array(first), &runs, until: end).merging(

@@ -53,7 +53,7 @@ struct Symbolication: Sendable {
             event: changed, missing: missing.sorted { $0.debugID < $1.debugID }, isChanged: changed != event)
     }
 
-    /// What is known of the places, and the images needed to learn more.
+    /// The frames found for the places so far, and the images whose debug files are missing.
     private func lookUp(
         _ questions: [DebugID: FramePlaces.InImage], of appID: String
     ) async -> (found: [FramePlace: [SourceFrame]], missing: Set<MissingImage>) {
@@ -78,7 +78,8 @@ struct Symbolication: Sendable {
                 }
             } catch {
                 await record(error, part)
-                // Not the file's fault: treat it as missing, so that it is retried when a file with this id arrives.
+                // The file did not cause the failure. Treat the file as missing, so that the report is processed again
+                // when a file with this id arrives.
                 if !(error is SymbolizerPool.Failure) { missing.insert(inImage.image.missing) }
             }
         }

@@ -6,10 +6,10 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Answers questions from roll-ups, which is fast; from blocks of events; or from the events themselves. The latter two
-/// are limited in number and time.
+/// Answers questions from roll-ups, which is fast; from blocks of events; or from the events themselves. Questions to
+/// blocks and events are limited in number and time.
 struct QuestionStore: Sendable {
-    /// Maximum number of concurrent questions to the events in one process, and of those that wait.
+    /// Maximum number of concurrent questions to the events in one process, and maximum number of waiting questions.
     static let maximumRaw = 2
     static let maximumRawWaiting = 16
     /// Time limit of one question to the events.
