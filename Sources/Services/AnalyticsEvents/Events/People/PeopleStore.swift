@@ -27,7 +27,7 @@ final class PeopleStore: Sendable {
     struct Traits: Sendable {
         var space: Int
         var person: Int64
-        /// The device on which the traits were sent; `nobody` if the device is not cache.
+        /// The device on which the traits were sent; `nobody` if the device is not known.
         var device: Int64
         var at: Date
         /// A JSON object as text.
@@ -151,9 +151,9 @@ final class PeopleStore: Sendable {
                     SELECT s.digest FROM analytics.people AS p, unnest(p.opt_outs) AS s (digest)
                     WHERE p.space = \(space.id) AND p.person = \(device) AND p.opted_out IS NOT NULL
                     """)
-                let cache = try rows.map { try $0.decode(0, as: Data.self) }
-                let shown = caller.digest.flatMap { digest in cache.first { digest == $0 } }
-                guard cache.isEmpty || caller.isServer || shown != nil else { return false }
+                let stored = try rows.map { try $0.decode(0, as: Data.self) }
+                let shown = caller.digest.flatMap { digest in stored.first { digest == $0 } }
+                guard stored.isEmpty || caller.isServer || shown != nil else { return false }
                 let left: PostgresQuery =
                     caller.isServer ? "'{}'::bytea[]" : "array_remove(opt_outs, \(shown ?? Data())::bytea)"
                 try await transaction.execute(
