@@ -86,7 +86,7 @@ import Testing
             #expect(
                 try await client.count(
                     "SELECT count(*) FROM auth.oauth_flows WHERE state_hash = convert_to(\(late), 'UTF8')") == 0)
-            // Only through the link: neither app nor server may complete what the browser brings.
+            // Only the route of the callback completes a sign-in. Neither the app nor its server can complete one.
             #expect(try await client.send("GET", "oauth/callback?state=\(late)&code=x").isProblem(.forbidden))
         }
     }

@@ -78,7 +78,7 @@ import Testing
             }
             for await _ in inserted {}
             async let change = client.master("PATCH", "users/\(anna.userID)", #"{"password":"set by staff"}"#)
-            // Waits until it waits for the row.
+            // Wait until the change waits for the row.
             try await client.auth.database.withSuperuser { superuser in
                 let waiting: PostgresQuery =
                     "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"
