@@ -140,7 +140,8 @@ import Testing
         }
     }
 
-    @Test func `Notifications gets a notice when an expired session is deleted, but not for a refreshed session`() async throws
+    @Test func `Notifications gets a notice when an expired session is deleted, but not for a refreshed session`()
+        async throws
     {
         try await Two.run { two in
             _ = try await two.client.refresh(two.second.refresh)
