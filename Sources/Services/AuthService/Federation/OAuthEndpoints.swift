@@ -164,7 +164,7 @@ struct OAuthCallback: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let appID = try audience.callbackAppID(context)
         let answer = try await answer(in: request)
-        guard let state = answer["state"], let flow = try await federation.flows.take(state: state, of: appID) else {
+        guard let state = answer["state"], let flow = try await federation.flows.consume(state: state, of: appID) else {
             throw ServiceError(.invalidLink, "This sign-in is complete or has expired; start again in the app.")
         }
         do {

@@ -186,7 +186,7 @@ struct SaveProvider: Endpoint {
         switch scheme {
         case "https": return parts.host?.isEmpty == false
         case "http": return parts.host.map(Loopback.contains) ?? false
-        default: return !AppScheme.isTaken(scheme)
+        default: return !AppScheme.isReserved(scheme)
         }
     }
 }

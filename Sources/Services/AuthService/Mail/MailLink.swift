@@ -28,7 +28,7 @@ enum MailLink {
         else {
             throw refusal("Expected a URL with no placeholders other than {token} and {kind}.")
         }
-        guard !AppScheme.isTaken(scheme) else {
+        guard !AppScheme.isReserved(scheme) else {
             throw refusal("Expected a URL that begins with https:// or the app's own scheme.")
         }
         guard parts.user == nil, parts.password == nil, scheme != "https" || parts.host?.isEmpty == false else {

@@ -87,7 +87,7 @@ struct ConfirmMailSignIn: Endpoint {
 
     private func signUp(by proof: MailProof, _ session: NewSession, in space: AppSpace) async throws -> Response {
         let settings = try await mailing.settings.current(in: space).settings
-        guard settings.allowsSignUpByMail(proof.email), try await mailing.proofs.take(proof) else {
+        guard settings.allowsSignUpByMail(proof.email), try await mailing.proofs.consume(proof) else {
             throw ServiceError.proofRefused
         }
         let user = NewUser(email: try EmailAddress(proof.email), isEmailVerified: true)

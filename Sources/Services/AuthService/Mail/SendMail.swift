@@ -36,7 +36,7 @@ struct SendMail: JobHandler {
         else { return JobNoResult() }
         if job.attempt == 1 {
             let counted = ["recipient", space.appID, space.environment.rawValue, order.email]
-            let isAllowed = try await counts.take(counted, limit: Self.mailsPerRecipientAndHour)
+            let isAllowed = try await counts.admit(counted, limit: Self.mailsPerRecipientAndHour)
             guard isAllowed else {
                 throw JobFailure(code: "mail-limit", detail: "The recipient has reached the hourly limit of mails.")
             }

@@ -167,7 +167,7 @@ struct PasskeyStore: Sendable {
                     ).isEmpty
                     guard isOpen else { throw ServiceError(.invalidToken, "The session has ended.") }
                 }
-                guard try await Self.take(challenge, for: .registration, of: user, in: space, transaction) else {
+                guard try await Self.consume(challenge, for: .registration, of: user, in: space, transaction) else {
                     return nil
                 }
                 let count: Int = try await transaction.query(
@@ -196,7 +196,7 @@ struct PasskeyStore: Sendable {
         try await UserStore.mappingConflicts {
             try await Self.mappingConflicts {
                 try await postgres.withTransaction { transaction in
-                    guard try await Self.take(challenge, for: .signUp, of: user.id, in: space, transaction) else {
+                    guard try await Self.consume(challenge, for: .signUp, of: user.id, in: space, transaction) else {
                         return nil
                     }
                     let insertion = UserStore.insertion(
@@ -214,7 +214,7 @@ struct PasskeyStore: Sendable {
         }
     }
 
-    private static func take(
+    private static func consume(
         _ challenge: Data, for purpose: PasskeyChallenge.Purpose, of user: UUID, in space: AppSpace,
         _ transaction: PostgresTransaction
     ) async throws -> Bool {

@@ -70,7 +70,7 @@ struct IssueTokens: ProviderEndpoint {
             throw OAuthError(.invalidRequest, "code, redirect_uri and code_verifier are required.")
         }
         let proof = AuthorizationCodeStore.Proof(client: client, redirectURI: redirectURI, verifier: verifier)
-        guard let taken = try await codes.take(code, proof, in: issuer.space) else {
+        guard let exchanged = try await codes.exchange(code, proof, in: issuer.space) else {
             if try await codes.endSession(of: code, client: client.id) {
                 logger.warning(
                     "An authorization code was used twice; the session that it started was ended.",
@@ -84,8 +84,8 @@ struct IssueTokens: ProviderEndpoint {
                 "The code is wrong, was used before, has expired, or does not match the client, redirect_uri or code_verifier."
             )
         }
-        try await clientSessions.endLeastRecentlyUsed(of: taken.session.userID, in: client.id)
-        return try answer(taken.session, client, issuer, number: 0, nonce: taken.nonce)
+        try await clientSessions.endLeastRecentlyUsed(of: exchanged.session.userID, in: client.id)
+        return try answer(exchanged.session, client, issuer, number: 0, nonce: exchanged.nonce)
     }
 
     private func refresh(_ fields: FormFields, _ client: OAuthClient, _ issuer: Issuer, _ context: ServiceContext)

@@ -207,7 +207,7 @@ struct SecondFactorCheck: Sendable {
             _ = try await staff.confirm(password, of: id)
         }
         guard try await secondFactors.isRequired(of: person) else { throw ServiceError.noSecondFactor(of: person) }
-        try await secondFactors.take(code, of: person, field: "code")
+        try await secondFactors.require(code, of: person, field: "code")
         return person
     }
 }

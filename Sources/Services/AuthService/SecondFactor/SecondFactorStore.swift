@@ -32,7 +32,7 @@ struct SecondFactorStore: Sendable {
     /// Activates the secret if the person presents a valid code. From then on, signing in requires one.
     ///
     /// - Returns: The recovery codes.
-    /// - Throws: The errors of `take` if the code is wrong or there is no secret to activate.
+    /// - Throws: The errors of `require` if the code is wrong or there is no secret to activate.
     func confirm(_ code: String, of person: Person) async throws -> [String] {
         guard let codes = try await attempts.guess(person.codeLimit, { try await activate(code, of: person) }) else {
             throw Self.wrongCode("code")
@@ -121,7 +121,7 @@ struct SecondFactorStore: Sendable {
     /// Consumes a code of the app or a recovery code; each works once. Wrong codes are counted.
     ///
     /// - Throws: `sign-in-failed` with `field`, `too-many-requests`.
-    func take(_ code: String, of person: Person, field: String) async throws {
+    func require(_ code: String, of person: Person, field: String) async throws {
         guard try await isCorrect(code, of: person) else { throw Self.wrongCode(field) }
     }
 

@@ -53,11 +53,11 @@ struct FinishStaffOAuth: Endpoint {
         let response: Response
         if let account = try await staff.account(of: proof.identity) {
             response = try await completion.signIn(account, attempt) {
-                guard try await proof.take() else { return false }
+                guard try await proof.consume() else { return false }
                 return try await staff.use(proof.identity, of: account.id)
             }
         } else {
-            guard try await proof.take(),
+            guard try await proof.consume(),
                 let account = try await createAccount(proof.identity, provider.settings, from: attempt.address)
             else {
                 throw try await completion.refusal(of: nil, attempt)
