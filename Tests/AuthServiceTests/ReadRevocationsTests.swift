@@ -29,7 +29,7 @@ import Testing
                 #expect((900...970).contains(rest))
                 last = told.last
             }
-            // A gateway that starts, or has a position from another history, gets all.
+            // A gateway gets all entries if it starts or has a position from another history.
             #expect(try await news(client.auth, after: -1)?.sessions.count == 2)
             #expect(try await news(client.auth, after: 1_000_000)?.sessions.count == 2)
         }

@@ -57,7 +57,8 @@ import Testing
         }
     }
 
-    /// A sign-in with the old password that began before the change and ends after it leaves no session behind.
+    /// A sign-in with the old password that begins before the change of the password and ends after it must not leave a
+    /// session.
     @Test func `No sign-in succeeds with the old password while it changes`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()

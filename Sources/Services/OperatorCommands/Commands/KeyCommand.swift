@@ -119,7 +119,7 @@ struct KeyCommand: AsyncParsableCommand {
 
         func run() async throws {
             guard let id = UUID(uuidString: id) else {
-                throw ValidationError("expected a UUID as id, found \(JSONValue.excerpt(id))")
+                throw ValidationError("expected a UUID as id, found \(JSONValue.excerpt(self.id))")
             }
             guard try await Database.withClient({ try await CredentialStore(postgres: $0).revoke(id) }) else {
                 throw ValidationError("no active key or secret has this id")
