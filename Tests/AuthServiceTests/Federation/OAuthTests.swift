@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `The app is told about errors of the provider`() async throws {
+    @Test func `The app is redirected with errors of the provider`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             func back(_ parameters: [(String, String)]) async throws -> [String: String] {

@@ -66,7 +66,7 @@ import Testing
             let session = UUID()
             // The sign-in's statement, held before its commit.
             let (inserted, didInsert) = AsyncStream.makeStream(of: Void.self)
-            let (wanted, commit) = AsyncStream.makeStream(of: Void.self)
+            let (released, commit) = AsyncStream.makeStream(of: Void.self)
             // With a separate client, because the service's would have no connection left for the change.
             let other = client.auth.database.client(for: "auth")
             async let logIn: Void = other.withTransaction { transaction in
@@ -75,7 +75,7 @@ import Testing
                     "INSERT INTO auth.sessions (id, user_id, expires) VALUES (\(session), \(user), now() + interval '1 day')"
                 )
                 didInsert.finish()
-                for await _ in wanted {}
+                for await _ in released {}
             }
             for await _ in inserted {}
             async let change = client.master("PATCH", "users/\(anna.userID)", #"{"password":"set by staff"}"#)

@@ -23,7 +23,7 @@ struct AlertFiring: Sendable {
                 SELECT id, space, issue, kind, at, details FROM analytics.issue_history WHERE NOT is_announced
                 ORDER BY id LIMIT \(Self.maximumNews) FOR UPDATE SKIP LOCKED),
             marked AS (UPDATE analytics.issue_history AS h SET is_announced = TRUE FROM news WHERE h.id = news.id RETURNING h.id),
-            told AS (
+            queued AS (
                 INSERT INTO analytics.crash_alert_happenings (alert, history, issue)
                 SELECT a.id, n.id, n.issue FROM news AS n JOIN analytics.issues AS i ON i.id = n.issue AND i.deleted IS NULL
                 JOIN analytics.crash_alerts AS a ON a.space = n.space AND a.enabled AND a.created <= n.at

@@ -60,8 +60,8 @@ struct AlertText: Sendable, Equatable {
         case .string("newIssue"): return "new issues"
         case .string("regression"): return "issues that came back"
         case .string("crashFree"):
-            return
-                "\(value ?? "too few") % of \(counted) were free of crashes, less than \(data["threshold"]?.text ?? "wanted") %"
+            let threshold = (data["threshold"]?.text).map { "\($0) %" } ?? "the threshold"
+            return "\(value ?? "too few") % of \(counted) were free of crashes, less than \(threshold)"
         default:
             let seconds = data["windowSeconds"]?.text ?? ""
             return

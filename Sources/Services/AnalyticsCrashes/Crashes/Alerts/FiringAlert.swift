@@ -63,8 +63,8 @@ struct FiringAlert: Sendable {
     private func newEvents(_ transaction: PostgresTransaction) async throws -> Reason? {
         let issues = try await transaction.query(
             """
-            WITH told AS (DELETE FROM analytics.crash_alert_happenings WHERE alert = \(id) RETURNING issue, history)
-            SELECT t.issue FROM told AS t JOIN analytics.issues AS i ON i.id = t.issue AND i.deleted IS NULL GROUP BY t.issue ORDER BY min(t.history)
+            WITH consumed AS (DELETE FROM analytics.crash_alert_happenings WHERE alert = \(id) RETURNING issue, history)
+            SELECT c.issue FROM consumed AS c JOIN analytics.issues AS i ON i.id = c.issue AND i.deleted IS NULL GROUP BY c.issue ORDER BY min(c.history)
             """
         ).map { try $0.decode(0, as: Int64.self) }
         guard !issues.isEmpty else { return nil }

@@ -162,8 +162,8 @@ struct DigestStore: Sendable {
             grouping: reports.indices.filter { index in Self.keys([reports[index]]).allSatisfy { issues[$0] == nil } }
         ) { reports[$0].space.id }
         for (space, indices) in missing.sorted(by: { $0.key < $1.key }) {
-            let wanted = Set(indices.map { reports[$0].grouping.appHash }).count
-            guard try await IssueStore.room(in: space, transaction) < wanted else { continue }
+            let needed = Set(indices.map { reports[$0].grouping.appHash }).count
+            guard try await IssueStore.room(in: space, transaction) < needed else { continue }
             for index in indices { reports[index].grouping = reports[index].grouping.overflowing }
             issues.merge(
                 try await IssueStore.issues(

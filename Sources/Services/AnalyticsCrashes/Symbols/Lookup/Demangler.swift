@@ -18,7 +18,7 @@ final class Demangler: Sendable {
     private let logger: Logger
     private let semaphore: AsyncSemaphore
     private let process: LimitedProcess
-    private let remembered = Mutex<[String: String]>([:])
+    private let cached = Mutex<[String: String]>([:])
 
     /// - Parameter time: Time limit of one run. All runs of a batch together have twice this time, so that invented
     ///   names cannot block other callers for long.
@@ -39,8 +39,8 @@ final class Demangler: Sendable {
     /// Readable forms such as `Bar.baz(qux:)`. Names that are not Swift's, or cannot be demangled, stay as they are.
     func readable(_ names: [String]) async -> [String] {
         guard let program else { return names }
-        let wanted = Set(names.filter(Self.isMangled))
-        let unknown = remembered.withLock { remembered in wanted.filter { remembered[$0] == nil } }.prefix(
+        let mangled = Set(names.filter(Self.isMangled))
+        let unknown = cached.withLock { cached in mangled.filter { cached[$0] == nil } }.prefix(
             Self.maximumBatch)
         if !unknown.isEmpty {
             do {
@@ -49,15 +49,15 @@ final class Demangler: Sendable {
                 let found = try await semaphore.withPermit {
                     try await self.run(program, Array(unknown), &runs, until: end)
                 }
-                remembered.withLock { remembered in
-                    if remembered.count + found.count > Self.maximumRemembered { remembered.removeAll() }
-                    remembered.merge(found) { $1 }
+                cached.withLock { cached in
+                    if cached.count + found.count > Self.maximumRemembered { cached.removeAll() }
+                    cached.merge(found) { $1 }
                 }
             } catch {
                 logger.debug("Could not demangle names; leaving them mangled.", metadata: ["error.cause": "\(error)"])
             }
         }
-        return remembered.withLock { remembered in names.map { remembered[$0] ?? $0 } }
+        return cached.withLock { cached in names.map { cached[$0] ?? $0 } }
     }
 
     /// Whether a text has a prefix of Swift's mangled names (docs/ABI/Mangling.rst) and contains nothing but a name.

@@ -130,16 +130,16 @@ struct Symbolication: Sendable {
     private func contexts(
         of frames: EventFrames, _ places: FramePlaces, _ found: [FramePlace: [SourceFrame]], of appID: String
     ) async -> [SourceTexts.Place: SourceTexts.Context] {
-        var wanted: Set<SourceTexts.Place> = []
+        var sourcePlaces: Set<SourceTexts.Place> = []
         for (frame, place) in zip(frames.frames, places.places).reversed() {
-            guard let place, wanted.count < Self.maximumContexts else { continue }
+            guard let place, sourcePlaces.count < Self.maximumContexts else { continue }
             let isOwn =
                 frame.value["in_app"].map { $0 == .bool(true) }
                 ?? (places.questions[place.debugID]?.image.isSystem == false)
             guard isOwn else { continue }
-            wanted.formUnion((found[place] ?? []).compactMap { $0.place(in: place.debugID) })
+            sourcePlaces.formUnion((found[place] ?? []).compactMap { $0.place(in: place.debugID) })
         }
-        return await sources.contexts(of: wanted, in: appID)
+        return await sources.contexts(of: sourcePlaces, in: appID)
     }
 }
 

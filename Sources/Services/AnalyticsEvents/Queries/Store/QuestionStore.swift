@@ -56,7 +56,7 @@ struct QuestionStore: Sendable {
     /// - Throws: `invalid-parameter`, `limit-exceeded`.
     func span(_ request: Span.Request, in space: Space) async throws -> Span {
         let zones = try await self.zones(of: space)
-        let zone = request.timeZone ?? zones.wanted
+        let zone = request.timeZone ?? zones.current
         let rows: PostgresRows
         do {
             rows = try await postgres.query(Self.spanQuery(request, zone))
@@ -89,7 +89,7 @@ struct QuestionStore: Sendable {
             labels: try row.decode(5), asOf: zones.asOf, rolledTimeZone: zones.rolled)
     }
 
-    private func zones(of space: Space) async throws -> (wanted: String, rolled: String?, asOf: Date?) {
+    private func zones(of space: Space) async throws -> (current: String, rolled: String?, asOf: Date?) {
         let rows = try await postgres.query(
             """
             SELECT coalesce((SELECT time_zone FROM analytics.settings WHERE space = \(space.id)), 'UTC'),
