@@ -95,7 +95,8 @@ import Testing
                 // Forged requests: without a token, with another user's, or with another request's.
                 #expect(try await browser.send("POST", "logout/confirm?" + request, form: [:]).status == 400)
                 #expect(
-                    try await browser.send("POST", "logout/confirm?" + request, form: ["form_token": "x"]).status == 400)
+                    try await browser.send("POST", "logout/confirm?" + request, form: ["form_token": "x"]).status
+                        == 400)
                 let action = try #require(page.text.firstMatch(of: /name="form_token" value="([^"]+)"/)?.1)
                 #expect(
                     try await browser.send(

@@ -26,7 +26,7 @@ enum MailLink {
         guard !filled.contains(where: { "{}".contains($0) }), let parts = URLComponents(string: filled),
             let scheme = parts.scheme?.lowercased()
         else {
-            throw refusal("Expected a URL with no placeholders other than {token} and {kind}.")
+            throw refusal("Expected a valid URL, with no placeholders other than {token} and {kind}.")
         }
         guard !AppScheme.isReserved(scheme) else {
             throw refusal("Expected a URL that begins with https:// or the app's own scheme.")

@@ -15,7 +15,7 @@ struct ReadProfileOfUser: Endpoint {
         guard (1...32).contains(body.app.utf8.count) else {
             throw ServiceError.unexpectedMember("app", expected: "an app's id", found: body.app)
         }
-        // An app that manages its own users has its own ids, which are no UUIDs. This service stores none of its users.
+        // An app that manages its own users has its own ids. This service stores none of these users.
         guard let user = UUID(uuidString: body.user) else { return .json("{}") }
         return .json(
             try await users.profile(user, in: AppSpace(appID: body.app, environment: body.environment)) ?? "{}")
