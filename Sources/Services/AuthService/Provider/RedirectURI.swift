@@ -38,7 +38,7 @@ struct RedirectURI: Sendable, Equatable {
             !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
         else { return "An address must not have . or .. as a segment." }
         switch scheme {
-        case "https": return parts.host.map(isHost) == true ? nil : "An https address must have a host."
+        case "https": return parts.host.map(isHost) == true ? nil : "Expected an https URI with a host."
         case "http":
             return parts.host.map(isLoopback) == true
                 ? nil : "Expected the host of an http URI to be this machine: 127.0.0.1, [::1] or localhost."
