@@ -17,7 +17,8 @@ enum PasswordPolicy {
             }
             guard text.utf8.count <= maximumLengthInBytes, !text.utf8.contains(0) else {
                 throw ServiceError(
-                    .invalidBody, "Expected a password of at most \(maximumLengthInBytes) bytes without NUL characters.",
+                    .invalidBody,
+                    "Expected a password of at most \(maximumLengthInBytes) bytes without NUL characters.",
                     field: field)
             }
             let plain = text.lowercased()
