@@ -56,7 +56,8 @@ public final class DefinitionLoader: Sendable {
         self.api = api
         self.parts = parts
         trust = DefinitionTrust(name: name, options: options, configuration: api.configuration)
-        server = DefinitionServer(api: api, name: name, options: options, deviceID: parts.identity.id)
+        server = DefinitionServer(
+            api: api, events: parts.documents, name: name, options: options, deviceID: parts.identity.id)
         store = DefinitionStore(
             folder: parts.definitions.subfolder(Self.folderName(of: name, api.configuration, options)))
     }

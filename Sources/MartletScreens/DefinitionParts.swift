@@ -100,13 +100,14 @@ final class DefinitionParts: Sendable {
 /// The calls for one definition.
 struct DefinitionServer: Sendable {
     let api: APIClient
+    let events: DocumentEvents
     let name: String
     let options: DefinitionOptions
     let deviceID: String
 
     /// Nil if the server says that nothing has changed.
     func manifest(since entityTag: String?) async throws -> DefinitionStore.Answer? {
-        var request = request("manifest")
+        var request = await request("manifest")
         let device = api.configuration.device
         request.query += [
             ("client", device.appVersion), ("capabilities", options.components.capabilities), ("unit", deviceID),
@@ -122,14 +123,15 @@ struct DefinitionServer: Sendable {
     }
 
     func part(_ part: DefinitionManifest.Part) async throws -> Data {
-        var request = request("parts/" + part.sha256)
+        var request = await request("parts/" + part.sha256)
         // An error must fit, too.
         request.maximumAnswerSize = max(part.size, 64 << 10)
         return try await api.send(request).body
     }
 
-    private func request(_ path: String) -> APIRequest {
+    private func request(_ path: String) async -> APIRequest {
         var request = APIRequest("GET", "definitions/\(APIRequest.escape(name))/\(path)")
+        request.query = await events.query
         if let preview = options.preview { request.query.append(("preview", preview)) }
         return request
     }

@@ -16,6 +16,7 @@ import Testing
     /// which has no route.
     private static let own = [
         HeaderName.principal, HeaderName.address, HeaderName.relay, HeaderName.generation, HeaderName.next,
+        HeaderName.waited,
         HeaderName.secret, HeaderName.masterKey,
         HeaderName.user, HeaderName.environment, HeaderName.version,
     ]

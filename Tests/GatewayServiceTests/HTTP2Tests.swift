@@ -263,6 +263,18 @@ import Testing
         [(":method", "POST")] + good.reordered(path: path).filter { $0.0 != ":method" }
     }
 
+    @Test func `A stream whose empty body ends after its head is awaited once`() async throws {
+        try await withGateway(configure: { $0.eventLoopThreads = 1 }) { test in
+            let client = try await HTTP2Client.connect(test.port)
+            // Leaves a connection to the upstream, on which the next head is sent before its body ends.
+            #expect(try await client.ask(HPACKHeaders(Self.good), body: nil).status == 200)
+            let headers = Self.posting("/api/mk_live_A/storage/slow") + [("content-length", "0")]
+            #expect(try await client.ask(HPACKHeaders(headers), body: "").status == 200)
+            #expect(try await test.gateway.awaited == 0)
+            await client.close()
+        }
+    }
+
     @Test func `Bodies flow both ways, streams share a connection, and a wrong length is refused`()
         async throws
     {

@@ -21,7 +21,8 @@ import Testing
             #expect(test.upstream.arrivals.isEmpty)
 
             let small = "POST /api/mk_live_A/small/sink HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\n"
-            let declared = try await test.exchange(small + "Content-Length: 1001\r\n\r\n" + long.prefix(1001))
+            let declared = try await test.exchange(
+                small + "Content-Length: 1001\r\nConnection: close\r\n\r\n" + long.prefix(1001))
             #expect(declared.status == 413)
             #expect(test.upstream.arrivals.isEmpty)
             let chunk = "1f4\r\n" + long.prefix(500) + "\r\n"
@@ -31,6 +32,45 @@ import Testing
             let fits = try await test.exchange(
                 small + "Content-Length: 1000\r\nConnection: close\r\n\r\n" + long.prefix(1000))
             #expect(fits.status == 200 && fits.body == "1000")
+        }
+    }
+
+    @Test func `The rest of a refused request is skipped if it is short, and the connection is kept`() async throws {
+        try await withGateway { test in
+            let client = try await test.connect()
+            try await client.send(TestGateway.request("echo", method: "POST", body: "secret", secret: "x"))
+            let small = "POST /api/mk_live_A/small/sink HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: ms_A\r\n"
+            try await client.send(small + "Content-Length: 1001\r\n\r\n")
+            await client.wait(for: "HTTP/1.1 413")
+            let last = TestGateway.request("echo", ["Connection: close"], method: "POST", body: "kept")
+            try await client.send(String(repeating: "a", count: 1001) + last)
+            await client.waitForClose()
+            let statuses = client.text.components(of: "HTTP/1.1 ").dropFirst().map { $0.prefix(3) }
+            #expect(statuses == ["401", "413", "200"], "\(client.text)")
+            #expect(client.text.components(of: "connection: close").count == 2, "\(client.text)")
+            #expect(client.text.hasSuffix("kept") && test.upstream.arrivals.count == 1)
+        }
+    }
+
+    @Test(arguments: [
+        "Content-Length: 65537\r\n\r\n", "Transfer-Encoding: chunked\r\n\r\n",
+        "Expect: 100-continue\r\nContent-Length: 4\r\n\r\n",
+    ])
+    func `A refused request whose rest is long, of unknown length or not on its way closes the connection`(
+        _ rest: String
+    ) async throws {
+        try await withGateway { test in
+            let head = "POST /api/mk_live_A/storage/sink HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: wrong\r\n"
+            let client = try await test.exchange(head + rest)
+            #expect(client.status == 401 && client.text.contains("connection: close"), "\(client.text)")
+        }
+    }
+
+    @Test func `A client that does not send the rest of a refused request is disconnected soon`() async throws {
+        try await withGateway(configure: { $0.timeouts.idle = .seconds(3_600) }) { test in
+            let head = "POST /api/mk_live_A/storage/sink HTTP/1.1\r\nHost: gw\r\nX-Martlet-Secret: wrong\r\n"
+            let client = try await test.exchange(head + "Content-Length: 65536\r\n\r\nabc")
+            #expect(client.status == 401 && !client.text.contains("connection: close"), "\(client.text)")
         }
     }
 
@@ -258,10 +298,11 @@ import Testing
             try await waiting.send(TestGateway.request("never"))
             await eventually { test.upstream.arrivals.count == 6 }
             try await uploads[0].send(String(repeating: "a", count: 99))
-            await uploads[0].waitForClose()
+            await uploads[0].wait(for: "retry-after: 1")
             #expect(uploads[0].status == 429 && uploads[0].text.contains("retry-after: 1"), "\(uploads[0].text)")
             let chunked = try await test.exchange(
-                TestGateway.request("sink", ["Transfer-Encoding: chunked"], method: "POST") + "1\r\na\r\n0\r\n\r\n")
+                TestGateway.request("sink", ["Transfer-Encoding: chunked", "Connection: close"], method: "POST")
+                    + "1\r\na\r\n0\r\n\r\n")
             #expect(chunked.status == 429, "\(chunked.text)")
             let areCutOff = await eventually { test.upstream.arrivals.filter { $0.isAborted }.count == 2 }
             #expect(areCutOff, "what was refused is never complete for the service")

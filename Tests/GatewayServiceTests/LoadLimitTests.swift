@@ -55,6 +55,23 @@ import Testing
         #expect(limit.limit == nil)
     }
 
+    @Test(arguments: [false, true]) func `Time that a service waited for others is not its load`(isTold: Bool) {
+        let limit = LoadLimit()
+        var now = NIODeadline.uptimeNanoseconds(0)
+        for round in 0..<1_000 {
+            for _ in 0..<100 { limit.begin(at: now) }
+            now = now + .milliseconds(10)
+            let wait = TimeAmount.milliseconds(round < 100 ? 0 : 500)
+            for _ in 0..<100 {
+                limit.answered(after: .milliseconds(10) + wait, waited: isTold ? wait : .zero, at: now)
+            }
+        }
+        #expect((limit.limit == nil) == isTold)
+        limit.begin(at: now)
+        limit.answered(after: .milliseconds(10), waited: .milliseconds(11), at: now)
+        #expect(limit.waiting == 0)
+    }
+
     @Test func `Refusals and failures are not counted as answers`() {
         let limit = LoadLimit()
         var now = NIODeadline.uptimeNanoseconds(0)

@@ -64,7 +64,7 @@ import Testing
         let spans = SpanQueue()
         try await withGateway(configure: {
             $0.traces = GatewayConfiguration.Traces(spans: spans, share: 0, followsProxies: true)
-        }) { test in
+        }) { test async throws in
             #expect(try await test.ask("Notes", [Self.header]).status == 200)
             #expect(test.upstream.arrivals.first?.head.headers.contains(name: "traceparent") == false)
         }

@@ -29,6 +29,17 @@ import Testing
         #expect(found == meaning)
     }
 
+    @Test(arguments: [("X-Martlet-Waited: 1500", 1_500), ("x-martlet-waited: -1", 0), ("x-waited: 1", 0)])
+    func `A service says for how long it waited for others`(_ line: String, _ microseconds: Int64) throws {
+        let bytes = Array("HTTP/1.1 200 OK\r\nContent-Length: 0\r\n\(line)\r\n\r\n".utf8)
+        var parser = ResponseParser(maximumHeadBytes: 1_000)
+        try bytes.withUnsafeBytes { bytes in
+            let length = try parser.parse(bytes)
+            #expect(length == bytes.count)
+            #expect(parser.head.waited(in: bytes) == .microseconds(microseconds))
+        }
+    }
+
     @Test func `A request's head is parsed in the same way however it is split`() throws {
         let text = "POST /a/b?c HTTP/1.1\r\nHost: x\r\nContent-Length: 12\r\nConnection: close\r\n\r\n"
         let bytes = Array(text.utf8)

@@ -68,10 +68,11 @@ extension IntegrationTests {
             try await eventually("five bytes are kept") {
                 try await tus.send("HEAD", upload).header("upload-offset") == "5"
             }
+            // As from a client that can only send POST.
             let rest = try await tus.adding("Upload-Offset", "5").adding(
                 "Content-Type", "application/offset+octet-stream"
             )
-            .send("PATCH", upload, "56789")
+            .adding("X-HTTP-Method-Override", "PATCH").send("POST", upload, "56789")
             #expect(rest.status == 204, "\(rest)")
             #expect(try await client.get("upload/resumed").text == "0123456789")
         }

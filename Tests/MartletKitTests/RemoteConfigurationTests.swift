@@ -160,6 +160,31 @@ struct RemoteConfigurationTests {
         #expect(Publication(ServerSentEvents.Event(name: "open", data: "{")) == nil)
     }
 
+    @Test func `calls after an event name its generation`() async throws {
+        let (open, close) = AsyncStream<Void>.makeStream()
+        defer { close.finish() }
+        let transport = ScriptedTransport { request, number in
+            guard request.url.path.hasSuffix("/config/events") else {
+                return HTTPResponse(200, ["flags": [:], "language": "en", "strings": [:]])
+            }
+            if number > 1 { for await _ in open {} }
+            let event = "event: open\ndata: {\"generation\":7,\"documents\":[]}\n\n"
+            return HTTPResponse(status: 200, body: Data(event.utf8))
+        }
+        let martlet = try Martlet.scripted(transport)
+        try await martlet.remote.refresh()
+        #expect(transport.sent.last?.url.query == nil)
+        let listening = Task { for await _ in martlet.remote.updates() {} }
+        defer { listening.cancel() }
+        try await eventually("the event caused no call") { transport.sent.contains { $0.url.query == "generation=7" } }
+        try await martlet.flags.refresh()
+        try await martlet.translations.refresh()
+        for path in ["remote", "flags/evaluate", "translation/en/1.0"] {
+            let call = transport.sent.last { $0.url.path.hasSuffix("/" + path) }
+            #expect(call?.url.query == "generation=7", "\(path)")
+        }
+    }
+
     @Test(.enabled(if: LiveServer.shared != nil))
     func `a publication reaches an app that listens, and changes its colours`() async throws {
         let server = try #require(LiveServer.shared)

@@ -221,6 +221,19 @@ import Testing
         #expect(try await app.feed("Posts", since: gone.cursor, user: "eve").changed == ["a"])
         #expect(try await Self.resolve(id, "restore", app)["resolved"] == "0")
         #expect(try await app.master.get("/storage/Posts/a")["_version"] == restored["_version"], "not hidden")
+
+        // Lists that the server sets replace those kept for restoring.
+        #expect(try await Self.resolve(id, "hide", app).status == 200)
+        for other in [#"{"_writers":["ann"]}"#, #"{"_writers":[]}"#] {
+            #expect(try await app.master.patch("/storage/Posts/a", other).status == 200)
+        }
+        try await app.expectRefusal(.conflict) { try await Self.resolve(id, "restore", app) }
+        // Those of an object that is removed while it is hidden are kept.
+        #expect(try await app.master.patch("/storage/Posts/a", lists).status == 200)
+        #expect(try await Self.resolve(id, "hide", app).status == 200)
+        #expect(try await app.master.post("/storage/remove/Posts/a").status == 200)
+        #expect(try await Self.resolve(id, "restore", app).status == 200)
+        #expect(try await app.master.get("/storage/Posts/a?deleted=true")["_writers"] == #"["ann"]"#)
     }
 
     @Test func `followers see a hidden object leave`() async throws {

@@ -165,7 +165,8 @@ import Testing
         try await app.set(#"{"rules":{"update":["field:by"]}}"#, on: "Posts")
         let objects = [
             ("Docs", "ruled", #""by":"\#(anna)","state":"open""#), ("Notes", "hers", #""_writers":["\#(berta)"]"#),
-            ("Notes", "listed", #""_writers":["\#(anna)"]"#), ("Posts", "named", #""by":"\#(anna)""#),
+            ("Notes", "listed", #""_writers":["\#(anna)"]"#), ("Notes", "reused", #""_writers":["\#(anna)"]"#),
+            ("Posts", "named", #""by":"\#(anna)""#),
         ]
         for (collection, id, fields) in objects {
             #expect(try await app.master.post("/storage/\(collection)", #"{"_id":"\#(id)",\#(fields)}"#).status == 201)
@@ -174,8 +175,18 @@ import Testing
             #expect(try await app.master.post("/reports/\(number)/resolve", #"{"action":"hide"}"#)["resolved"] == "1")
         }
         let exported = try await export(app, anna).compactMap { $0["data"]?["_id"]?.text }
-        #expect(exported == [#""ruled""#, #""listed""#, #""named""#])
+        #expect(exported == [#""ruled""#, #""listed""#, #""reused""#, #""named""#])
         #expect(try await app.user(anna).get("/storage/Notes/listed").isProblem(.objectNotFound))
+
+        // An object that gets other lists from the server is not hidden any more, and may be closed for good later.
+        for lists in [#"{"_writers":["\#(berta)"]}"#, #"{"_writers":[]}"#] {
+            #expect(try await app.master.patch("/storage/Notes/listed", lists).status == 200)
+        }
+        #expect(try await app.master.delete("/storage/Notes/reused").status == 204)
+        let closed = #"{"_id":"reused","_readers":[],"_writers":[]}"#
+        #expect(try await app.master.post("/storage/Notes", closed).status == 201)
+        let left = try await export(app, anna).compactMap { $0["data"]?["_id"]?.text }
+        #expect(left == [#""ruled""#, #""named""#])
     }
 
     @Test func `A unique index that keeps a field from being cleared does not block the rest`() async throws {

@@ -18,6 +18,7 @@ class Load:
             self.object_once: False, self.object_retried: True, self.increment: True, self.file: True, self.event: True,
             self.crash: True, self.user: True, self.installation: True, self.publication: True, self.neighbour: False}
         self.last_success = {kind.__name__: 0.0 for kind in self.kinds}  # kind → start of its last request that succeeded
+        self.last_end, self.pauses = {}, {}  # kind → end of its last success; longest time between the ends of two
         self.neighbours_object = self.own_object = None
         self.token, self.token_ends = {}, 0.0  # of a user of the second app
         self.threads = [threading.Thread(target=self.run, args=item) for item in self.kinds.items()]
@@ -43,6 +44,9 @@ class Load:
                 else:
                     self.acknowledged[name].add(key)
                     self.last_success[name] = start
+                    end = time.monotonic()
+                    self.pauses[name] = max(self.pauses.get(name, 0.0), end - self.last_end.get(name, end))
+                    self.last_end[name] = end
             key = key if failure and is_repeated else None
             time.sleep(0.05 if failure else PAUSE)
 
@@ -175,6 +179,12 @@ class Load:
                 return time.monotonic() - since
             time.sleep(0.02)
         return None
+
+    def take_pauses(self):
+        """The longest time that each kind of request was without a success since the last call, as far as it has ended."""
+        with self.lock:
+            pauses, self.pauses = self.pauses, {}
+            return pauses
 
     def counts(self):
         with self.lock:

@@ -74,6 +74,7 @@ class Failed(Exception):
 class Client:
     """One client of one app, with one connection."""
 
+    host = "127.0.0.1"
     longest = 0.0  # seconds that any call of any client took
 
     def __init__(self, app):
@@ -89,7 +90,7 @@ class Client:
         start = time.monotonic()
         try:
             if self.connection is None:
-                self.connection = http.client.HTTPConnection("127.0.0.1", PORT, timeout=LONGEST_HANG)
+                self.connection = http.client.HTTPConnection(self.host, PORT, timeout=LONGEST_HANG)
             self.connection.request(method, path, body, {"Content-Type": "application/json", **headers})
             response = self.connection.getresponse()
             answer = response.read()

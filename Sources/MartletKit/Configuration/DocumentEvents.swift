@@ -20,6 +20,8 @@ package actor DocumentEvents {
     private let api: APIClient
     private var listeners: [UUID: Listener] = [:]
     private var connection: Task<Void, Never>?
+    /// For calls that read published documents: no copy of the server answers with an older state than the last event.
+    package private(set) var query: [(name: String, value: String)] = []
 
     private struct Listener {
         let isConcerned: @Sendable (Publication) -> Bool
@@ -79,6 +81,7 @@ package actor DocumentEvents {
     }
 
     private func tell(_ publication: Publication) {
+        query = [("generation", "\(publication.generation)")]
         for listener in listeners.values where listener.isConcerned(publication) {
             listener.continuation.yield(publication)
         }

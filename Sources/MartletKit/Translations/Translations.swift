@@ -89,6 +89,7 @@ public final class Translations: Sendable {
         for candidate in Self.parents(of: language) + [baseLanguage] {
             var request = APIRequest("GET", "translation/\(APIRequest.escape(candidate))/\(version)")
             request.caller = .app
+            request.query = await events.query
             request.headers["if-none-match"] = tag
             do {
                 let response = try await api.send(request)

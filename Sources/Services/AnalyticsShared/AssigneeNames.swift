@@ -4,8 +4,8 @@ import MartletCore
 package import MartletPostgres
 import Synchronization
 
-/// Adds to objects with an `assignee` the assignee's name, and whether the assignee is gone: deleted, disabled, or no
-/// longer allowed to read the area.
+/// Adds names of staff members to answers, and whether an assignee is gone: deleted, disabled, or no longer allowed to
+/// read the area.
 package final class AssigneeNames: Sendable {
     /// How long after a failed call to auth lists contain no names, before auth is called again.
     private static let pause: Duration = .seconds(5)
@@ -35,6 +35,26 @@ package final class AssigneeNames: Sendable {
             let isGone = assignee == nil ? "false" : names.map { _ in name == nil ? "true" : "false" } ?? "null"
             return text.dropLast()
                 + #","assigneeName":\#(name.map(JSONValue.quote) ?? "null"),"isAssigneeGone":\#(isGone)}"#
+        }
+    }
+
+    /// Adds `authorName` and `toName` to the entries of a history: the names of the staff members in `author`
+    /// (`staff:<id>`) and, for an assignment, in `details.to`. Null for others, and while auth is unavailable.
+    package func namedEntries(_ entries: [String], _ area: StaffArea, in space: Space) async throws -> [String] {
+        let staff = try entries.map { text -> (author: UUID?, assignee: UUID?) in
+            let entry = try JSONValue(parsing: text.utf8)
+            var (author, assignee): (UUID?, UUID?)
+            if case .string(let text)? = entry["author"], text.hasPrefix("staff:") {
+                author = UUID(uuidString: String(text.dropFirst("staff:".count)))
+            }
+            if case .string(let id)? = entry["details"]?["to"] { assignee = UUID(uuidString: id) }
+            return (author, assignee)
+        }
+        let ids = staff.flatMap { [$0.author, $0.assignee].compactMap(\.self) }
+        let names = try await names(of: Set(ids), area, in: space)
+        func name(_ id: UUID?) -> String { id.flatMap { names?[$0] }.map(JSONValue.quote) ?? "null" }
+        return zip(entries, staff).map { text, staff in
+            text.dropLast() + #","authorName":\#(name(staff.author)),"toName":\#(name(staff.assignee))}"#
         }
     }
 

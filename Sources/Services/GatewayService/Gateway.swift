@@ -296,6 +296,19 @@ public final class Gateway: Service {
         }
     }
 
+    /// The number of requests that the load limits count as waiting for an answer.
+    var awaited: Int {
+        get async throws {
+            var sum = 0
+            for worker in workers {
+                sum += try await worker.eventLoop.submit {
+                    worker.upstreams.flatMap(\.backends).reduce(0) { $0 + $1.awaited }
+                }.get()
+            }
+            return sum
+        }
+    }
+
     /// Whether no client is connected.
     var isIdle: Bool {
         get async {

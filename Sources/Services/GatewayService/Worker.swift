@@ -1,4 +1,5 @@
 import Foundation
+import MartletCore
 import NIOCore
 
 /// The state owned by one event loop. Accessed only on that event loop, so nothing is locked.

@@ -5,6 +5,7 @@ extension NotificationsService {
         routes.section = .notifications
         routes.on(PostMessage.route, PostMessage(messages: messages))
         routes.on(ListMessages.route, ListMessages(messages: messages))
+        routes.on(CountMessages.route, CountMessages(messages: messages))
         routes.on(ReadMessage.route, ReadMessage(messages: messages, records: delivery.records))
         routes.on(ChangeMessage.route, ChangeMessage(action: .cancel, messages: messages))
         routes.on(ChangeMessage.cancelMessage, ChangeMessage(action: .cancel, messages: messages))

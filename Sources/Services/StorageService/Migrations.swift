@@ -21,5 +21,6 @@ extension StorageService {
         Migration(number: 26, name: "audit", sql: PackageResources._26_audit_sql),
         Migration(number: 31, name: "object_limits", sql: PackageResources._31_object_limits_sql),
         Migration(number: 33, name: "slow_queries", sql: PackageResources._33_slow_queries_sql),
+        Migration(number: 34, name: "forget_hidden", sql: PackageResources._34_forget_hidden_sql),
     ]
 }

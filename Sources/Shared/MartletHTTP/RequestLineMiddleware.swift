@@ -14,6 +14,7 @@ public struct RequestLineMiddleware: RouterMiddleware {
 
     private static let requestIDField = HTTPField.Name(HeaderName.requestID)!
     private static let traceparentField = HTTPField.Name(TraceContext.headerName)!
+    private static let waitedField = HTTPField.Name(HeaderName.waited)!
     private let metrics = RequestMetrics()
     private let spans: SpanQueue?
 
@@ -31,9 +32,12 @@ public struct RequestLineMiddleware: RouterMiddleware {
         var context = context
         context.requestID = request.headers[Self.requestIDField] ?? ""
         let trace = spans == nil ? nil : Trace(request.headers[Self.traceparentField])
-        let (response, cause) = await RequestUsage.$current.withValue(usage) { [context] in
+        let (answer, cause) = await RequestUsage.$current.withValue(usage) { [context] in
             await Self.answer(request, context, trace, next)
         }
+        var response = answer
+        let waited = usage.waitedTimeInNanoseconds / 1_000
+        if waited > 0 { response.headers[Self.waitedField] = String(waited) }
         let duration = ContinuousClock.now - start
         metrics.count(method: request.method, status: response.status.code, duration: duration)
         log(request, context, response, cause, duration, usage)

@@ -66,6 +66,9 @@ import Testing
             #expect(
                 history["data.0.author"] == "\"staff:0193a000-0000-7000-8000-000000000001\""
                     && history["data.1.author"] == "\"key:c1\"")
+            #expect(
+                history["data.0.authorName"] == "\"ada\"" && history["data.1.authorName"] == "null"
+                    && history["data.2.toName"] == "null" && history["data.4.toName"] == "\"ada\"", "\(history)")
             #expect(history["data.0.details"] == #"{"how":"release","release":"app@1.1+3"}"#)
             #expect(try await data.count("issues", where: "id = \(id) AND resolved_in = \(newest)") == 1)
             let first = try await app.master("GET", "/crashes/issues/7/history?limit=3")

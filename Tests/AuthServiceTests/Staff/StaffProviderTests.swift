@@ -141,7 +141,8 @@ import Testing
             let answer = try await client.signIn(provider, claims)
             #expect(
                 answer["staff.isAdministrator"] == "false" && answer["staff.rights"] == "{}"
-                    && answer.string("staff.userName") == "new@example.org", "\(answer)")
+                    && answer.string("staff.userName") == "new@example.org" && answer["staff.hasPassword"] == "false",
+                "\(answer)")
             let tokens = try StaffTokens(answer)
             #expect(try await client.send("GET", "staff", as: tokens).isProblem(.forbidden))
             #expect(
@@ -150,10 +151,14 @@ import Testing
                     "new@example.org create staff \(tokens.staffID)",
                 ])
             #expect(try StaffTokens(try await client.signIn(provider, claims)).staffID == tokens.staffID)
-            // A disabled member is not created again by signing in.
-            #expect(
-                try await client.send("PATCH", "staff/\(tokens.staffID)", #"{"disabled":true}"#, as: root).status == 200
-            )
+            for (change, hasPassword) in [
+                (#"{"firstName":"New"}"#, "false"), (#"{"password":"\#(StaffClient.password)"}"#, "true"),
+                // A disabled member is not created again by signing in.
+                (#"{"disabled":true}"#, "true"),
+            ] {
+                let changed = try await client.send("PATCH", "staff/\(tokens.staffID)", change, as: root)
+                #expect(changed.status == 200 && changed["hasPassword"] == hasPassword, "\(changed)")
+            }
             #expect(try await client.signIn(provider, claims).isProblem(.signInFailed))
             #expect(try await client.log() == ["new@example.org sign-in-failed staff acme"])
         }

@@ -31,6 +31,49 @@ import Testing
         }
     }
 
+    /// The calls that clients repeat after an event.
+    private static let repeated: [(method: String, path: String, body: String?)] = [
+        ("GET", "/remote/1.0", nil), ("POST", "/remote", #"{"appVersion":"1.0"}"#), ("POST", "/flags/evaluate", "{}"),
+        ("GET", "/translation/en/1.0", nil), ("GET", "/translationVersion/en/1.0~1", nil),
+        ("GET", "/definitions/home/manifest", nil),
+    ]
+
+    private static let documents: [(DocumentKind, String, String)] = [
+        (.configuration, "1.0", #"{"mainSettings":{"menu":"new"}}"#),
+        (
+            .definition, "home",
+            #"""
+            {"name":"Home","minClient":"1.0","root_controller":"Main",
+            "views":{"MainView":{"contents":[{"kind":"LabelView","text":"Hello"}]}},
+            "controllers":{"Main":{"render":"MainView"}}}
+            """#
+        ),
+        (.flags, "default", #"{"flags":{"new":{"type":"boolean","default":true}}}"#),
+    ]
+
+    @Test func `a call that names the generation of an event gets no older state`() async throws {
+        var limits = LiveDocuments.Limits()
+        limits.wait = .seconds(60)
+        try await ConfigApp.run(limits: limits) { app async throws in
+            try await withThrowingTaskGroup(of: (path: String, answer: Answer).self) { group in
+                for call in Self.repeated {
+                    group.addTask {
+                        (call.path, try await app.client(call.method, call.path + "?generation=4", call.body))
+                    }
+                }
+                let texts = #"{"version":"1.0","language":"en","strings":{"a":"b"},"publish":true}"#
+                #expect(try await app.master("POST", "/translation", texts)["published.version"] == "1")
+                for (kind, name, content) in Self.documents {
+                    let published = try await app.publish(kind, name, content)
+                    #expect(published.status == 200, "\(published)")
+                }
+                for try await call in group {
+                    #expect(call.answer.status == 200 && call.answer["version"] != "null", "\(call)")
+                }
+            }
+        }
+    }
+
     @Test func `reads continue without the database`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             try await app.publish(.flags, "default", #"{"text":"one"}"#)

@@ -34,6 +34,7 @@ struct ConfigApp: ServiceApp {
         roles: @escaping @Sendable (UserDataRequest) async throws -> UserRoles = { _ in UserRoles(roles: []) },
         profiles: @escaping @Sendable (UserDataRequest) async throws -> JSONValue = { _ in throw Away() },
         lookups: LookupLimits = LookupLimits(), conversions: Conversions = Conversions { _ in throw Away() },
+        limits: LiveDocuments.Limits = LiveDocuments.Limits(),
         _ body: @Sendable (ConfigApp) async throws -> Void
     ) async throws {
         try await MigratedDatabase.with { database in
@@ -43,7 +44,7 @@ struct ConfigApp: ServiceApp {
                 others: .init(
                     roles: RoleNames(limits: lookups, load: roles),
                     profiles: UserProfiles(limits: lookups, load: profiles), conversions: conversions),
-                logger: .silent, kinds: kinds)
+                logger: .silent, limits: limits, kinds: kinds)
             let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
             let application = Application(router: router, services: service.background, logger: .silent)
             try await application.test(.router) { client in

@@ -44,7 +44,8 @@ enum DefinitionFixture {
         let folder = LocalFolder(url: Scratch.folder())
         let made = DefinitionParts(
             try manifest(parts),
-            from: DefinitionServer(api: martlet.api, name: "test", options: options, deviceID: "d"),
+            from: DefinitionServer(
+                api: martlet.api, events: martlet.parts.documents, name: "test", options: options, deviceID: "d"),
             DefinitionStore(folder: folder))
         try await made.loadAll()
         let values = DefinitionValues(options, language: "en") { "translated \($0)" }

@@ -75,6 +75,44 @@ struct DeliveryRecordsTests {
         }
     }
 
+    @Test func `messages and their deliveries are counted by day and by month`() async throws {
+        try await NotificationsApp.run { app in
+            let (message, path) = (try await prepare(app), "/notifications/messages/counts")
+            try await app.postgres.execute(
+                """
+                INSERT INTO notifications.delivery_counts (message, variant, accepted, failed, unknown, opened)
+                VALUES (\(message), 0, 2, 1, 0, 1), (\(message), 1, 3, 0, 1, 0)
+                """)
+            // Two steps, because a day or a month may end during the test.
+            let names = ["messages", "accepted", "failed", "unknown", "opened"]
+            func sums(_ query: String) async throws -> [Int] {
+                let answer = try await app.master("GET", path + query)
+                #expect(answer["count"] == "2", "\(answer)")
+                return names.map { name in
+                    ["data.0.", "data.1."].compactMap { answer[$0 + name].flatMap { Int($0) } }.reduce(0, +)
+                }
+            }
+            #expect(try await sums("?steps=2") == [1, 5, 1, 1, 1])
+            // A message without results.
+            _ = try await prepare(app)
+            #expect(try await sums("?interval=month&steps=2") == [2, 5, 1, 1, 1])
+            try await app.postgres.execute("UPDATE notifications.messages SET created = created - interval '5 days'")
+            #expect(try await sums("?interval=day&steps=2") == [0, 0, 0, 0, 0])
+            #expect(try await app.master("GET", path)["count"] == "30")
+            var other = app
+            other.appID = "app2"
+            #expect(try await other.master("GET", path)["data.29.messages"] == "0")
+
+            #expect(try await app.client("GET", path).isProblem(.forbidden))
+            #expect(try await app.staff("GET", path).isProblem(.forbidden))
+            for (query, field) in [
+                ("interval=hour", "interval"), ("steps=0", "steps"), ("interval=month&steps=37", "steps"),
+            ] {
+                #expect(try await app.master("GET", path + "?" + query).isProblem(.invalidParameter, field: field))
+            }
+        }
+    }
+
     @Test func `an app reports that a message opened it, which counts once`() async throws {
         try await NotificationsApp.run { app in
             let (message, secret) = (try await prepare(app), Base64URL.encode([UInt8](repeating: 7, count: 32)))

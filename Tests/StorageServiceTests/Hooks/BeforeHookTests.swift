@@ -15,7 +15,10 @@ import Testing
         try await app.hook("save", "beforeSave", "Notes", at: receiver)
         try await app.hook("delete", "beforeDelete", "Notes", at: receiver)
         let ada = app.user("ada")
-        #expect(try await ada.post("/storage/Notes", #"{"_id":"a","n":1,"_readers":["ada"]}"#).status == 201)
+        let created = try await ada.post("/storage/Notes", #"{"_id":"a","n":1,"_readers":["ada"]}"#)
+        #expect(created.status == 201)
+        #expect(created.header(HeaderName.waited).flatMap { Int($0) } ?? 0 > 0, "how long the hook took")
+        #expect(try await ada.get("/storage/Notes/a").header(HeaderName.waited) == nil)
         #expect(
             try await ada.patch("/storage/Notes/a", #"{"n":{"__op":"Increment","amount":2},"t":"x"}"#).status == 200)
         #expect(try await ada.put("/storage/Notes/a", #"{"z":1,"_readers":["ada","ben"]}"#).status == 200)

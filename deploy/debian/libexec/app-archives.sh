@@ -251,12 +251,22 @@ summarize() {
             proof: ($last[.[0].app] | if . then {id, time, result, seconds} else null end)}]
         | sort_by(.lastRun) | .[-100:]' | write_private "$records/apps.json" "$EUID" 0644
     [[ -d $exporter ]] || return 0
-    local app
+    local app timer interval
+    # An archive is late a day after the longest pause of the schedule. Proofs are weekly, and two may be missing; the first one
+    # needs an archive.
     for app in $(scheduled_apps); do
-        entries "$app" | jq -r --arg app "$app" --slurpfile proofs <(proofs "$app") \
-            --argjson since "$(stat -c %Y "$units/martlet-backup@app-$app.timer")" '
+        timer=$units/martlet-backup@app-$app.timer
+        interval=$(longest_interval "$(value_of OnCalendar "$timer")" || true)
+        [[ -n $interval ]] || continue
+        entries "$app" | jq -r --arg app "$app" --slurpfile proofs <(proofs "$app") --argjson since "$(stat -c %Y "$timer")" \
+            --argjson interval "$interval" '
             def latest: map(fromdate) + [$since] | max;
-            "martlet_app_backup_last_success_seconds{app=\"\($app)\"} \([.[] | select(.result == "good").time] | latest)",
-            "martlet_app_backup_last_proof_seconds{app=\"\($app)\"} \([$proofs[0][].good | select(. != null).time] | latest)"'
+            [.[] | select(.result == "good").time] as $archives
+            | [$proofs[0][].good | select(. != null).time] as $proved
+            | "martlet_app_backup_last_success_seconds{app=\"\($app)\"} \($archives | latest)",
+              "martlet_app_backup_limit_seconds{app=\"\($app)\"} \($interval + 86400)",
+              "martlet_app_backup_last_proof_seconds{app=\"\($app)\"} \($proved | latest)",
+              "martlet_app_backup_proof_limit_seconds{app=\"\($app)\"} \(15 * 86400
+                  + if any($proved[]; fromdate > $since) then 0 else $interval end)"'
     done | sort | write_private "$exporter/martlet_app_backup.prom" root: 0644
 }

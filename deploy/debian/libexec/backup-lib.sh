@@ -93,8 +93,18 @@ has_recovered() { [[ $(sql -d postgres -c 'SELECT pg_is_in_recovery()' 2> /dev/n
 
 # For Prometheus's node exporter of this machine, if there is one.
 exporter=/var/lib/prometheus/node-exporter
-# publish NAME
-publish() { [[ ! -d $exporter ]] || printf '%s %s\n' "$1" "$EPOCHSECONDS" > "$exporter/$1.prom"; }
+# publish NAME [VALUE]: the value is the time now unless it is given.
+publish() { [[ ! -d $exporter ]] || printf '%s %s\n' "$1" "${2:-$EPOCHSECONDS}" > "$exporter/$1.prom"; }
+
+# longest_interval WHEN: the longest time from now on without a run at a time of systemd.time(7), in seconds. Prints nothing if no
+# run is left.
+longest_interval() {
+    {
+        date +%s
+        # 13 times: a year of months.
+        TZ=UTC systemd-analyze calendar --iterations=13 "$1" | sed -n 's/.*: [A-Z][a-z]* \([0-9-]* [0-9:]*\) UTC$/\1/p' | date -u -f - +%s
+    } | awk 'NR > 1 && $1 - last > longest { longest = $1 - last } { last = $1 } END { if (longest) print longest }'
+}
 
 # report_failure COMMAND STATUS: on standard error, in the system's log and by mail.
 report_failure() {

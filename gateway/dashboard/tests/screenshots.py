@@ -15,13 +15,13 @@ PAGES = [
     ("overview", "overview"), ("storage", "storage/Bikes"), ("map", "storage/Bikes?view=map"), ("record", "storage/Bikes/bike-007"), ("history", "storage/Bikes/bike-007?tab=history"), ("rules", "storage/Sightings?tab=rules"), ("files", "files"), ("users", "users"), ("roles", "users?tab=roles"),
     ("moderation", "moderation"), ("hooks", "hooks"), ("hook", "hooks/thank-finder"), ("jobs", "jobs"), ("definitions", "definitions"), ("definition", "definitions/kick-in"), ("rollout", "definitions/kick-in?tab=rollout"),
     ("configurations", "configuration"), ("configuration", "configuration/1.1.0~Light"), ("screens", "configuration/1.1.0~Light?tab=screens&screen=BikeList&element=title"), ("themes", "configuration/1.1.0~Light?tab=themes"), ("changes", "configuration/1.1.0~Light?tab=diff"), ("json", "configuration/1.1.0~Light?tab=json"),
-    ("flags", "flags"), ("experiments", "experiments"), ("experiment", "experiments/checkout"), ("sample-size", "experiments/checkout?tab=size"), ("languages", "languages/1.1.0"), ("analytics", "analytics"),
+    ("flags", "flags"), ("experiments", "experiments"), ("experiment", "experiments/checkout"), ("variations", "experiments/checkout?tab=setup"), ("sample-size", "experiments/checkout?tab=size"), ("languages", "languages/1.1.0"), ("analytics", "analytics"),
     ("people", "analytics?question=people"), ("sessions", "analytics?question=sessions"), ("top-screens", "analytics?question=screens"), ("retention", "analytics?question=retention&interval=week"), ("funnel", "analytics?question=funnel&steps=Opened|Searched|Reported"), ("live", "analytics?question=live"), ("raw", "analytics?question=raw"), ("saved", "analytics?question=saved"),
-    ("crashes", "crashes"), ("crash", "crashes/5"), ("releases", "crashes?tab=releases"), ("board", "tickets"), ("list", "tickets?view=list"), ("sprints", "tickets?view=sprints"), ("ticket", "tickets/1"), ("push", "push"), ("compose", "push/new"), ("credentials", "push?tab=credentials"),
+    ("crashes", "crashes"), ("crash", "crashes/5"), ("releases", "crashes?tab=releases"), ("board", "tickets"), ("list", "tickets?view=list"), ("sprints", "tickets?view=sprints"), ("labels", "tickets?view=labels"), ("ticket", "tickets/1"), ("push", "push"), ("compose", "push/new"), ("credentials", "push?tab=credentials"),
     ("mail", "mail?tab=templates"),
     ("user-sign-in", "sign-in"), ("providers", "sign-in?tab=providers"), ("passkeys", "sign-in?tab=passkeys"), ("invitations", "sign-in?tab=invitations"), ("mail-texts", "sign-in?tab=mail"), ("sender", "sign-in?tab=sender"), ("clients", "sign-in?tab=clients"),
     ("push-rules", "push?tab=rules"), ("segments", "push?tab=segments"), ("push-templates", "push?tab=templates"), ("alerts", "crashes?tab=alerts"), ("symbols", "crashes?tab=symbols"),
-    ("settings", "settings"), ("versions", "settings?tab=versions"), ("services", "settings?tab=services"),
+    ("settings", "settings"), ("app", "settings?tab=app"), ("versions", "settings?tab=versions"), ("services", "settings?tab=services"),
 ]
 SERVER_PAGES = [("apps", "apps"), ("staff", "staff"), ("sign-ins", "staff?tab=sign-ins"), ("staff-providers", "staff?tab=providers"), ("audit", "audit"), ("status", "status?span=hour"), ("account", "account")]
 # Those in docs/pictures.

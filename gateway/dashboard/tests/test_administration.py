@@ -12,6 +12,7 @@ from urllib.parse import parse_qs, urlsplit
 from playwright.sync_api import expect
 
 from cases import BrowserTests
+from seed import PICTURE
 
 HEALTH = re.compile("/admin/health$")
 HISTORY = re.compile(r"/admin/status\?")
@@ -204,6 +205,116 @@ class AdministrationTests(BrowserTests):
         other.open("?code=somebody-elses&state=another")
         expect(other.page.get_by_label("User name")).to_be_visible()
 
+    def test_who_has_no_password_signs_in_again_at_the_provider_and_the_page_continues(self):
+        asked = []
+
+        def me(route):
+            answer = route.fetch()
+            route.fulfill(response=answer, json={**answer.json(), "hasPassword": False, "identities": [{"provider": "github"}]})
+
+        def make_key(route):
+            if route.request.method != "POST":
+                return route.continue_()
+            asked.append(route.request.post_data_json["label"])
+            if len(asked) > 1:
+                return route.continue_()
+            problem = {"status": 403, "code": "confirmation-required", "title": "Forbidden", "detail": "Confirm."}
+            return route.fulfill(status=403, json=problem, content_type="application/problem+json")
+
+        def start(route):
+            # The provider would send the browser back to this address.
+            route.fulfill(json={"url": route.request.post_data_json["redirectURL"] + "?code=the-code&state=the-state", "state": "the-state"})
+
+        def finish(route):
+            # In place of the provider's account, the administrator's.
+            keys = self.server.keys
+            body = {"userName": keys["staffUser"], "password": keys["staffPassword"]}
+            route.continue_(url=self.server.url + "/admin/auth/login", post_data=json.dumps(body))
+
+        self.window.expect_refusals(403)
+        for path, answer in (
+                ("/admin/me$", me), (r"/admin/apps/\w+/keys$", make_key), ("/admin/auth/oidc/github/start$", start), ("/admin/auth/oidc/finish$", finish),
+                ("/admin/auth/providers$", lambda route: route.fulfill(json={"count": 2, "data": [{"name": "github"}, {"name": "other"}]}))):
+            self.window.context.route(re.compile(path), answer)
+        self.window.sign_in()
+        self.window.place("settings")
+        self.button("New key").click()
+        self.dialog().get_by_label("Label").fill("made after a sign-in at GitHub")
+        self.button("Create").click()
+        question = self.page.get_by_role("dialog", name="Is it you?")
+        expect(question).to_contain_text("You have no password here")
+        expect(question.get_by_label("Password")).to_have_count(0)
+        expect(question.get_by_role("button", name="Continue with other")).to_have_count(0)
+        with self.page.expect_popup() as popup:
+            question.get_by_role("button", name="Continue with GitHub").click()
+        self.see("It is shown only once.")
+        self.assertEqual(asked, ["made after a sign-in at GitHub"] * 2)
+        self.until(popup.value.is_closed)
+        self.window.open("account")
+        self.see("You need a password for this.")
+
+    def test_an_icon_and_the_pictures_of_a_version_are_uploaded_ordered_and_deleted(self):
+        self.window.expect_refusals(415)
+        self.window.sign_in()
+        picture = {"name": "one.png", "mimeType": "image/png", "buffer": base64.b64decode(PICTURE)}
+        self.window.place("settings?tab=app")
+        self.page.get_by_label("Icon to upload").set_input_files(picture)
+        icon = self.page.get_by_role("img", name="Icon of FindMyBike")
+        expect(icon).to_be_visible()
+        self.assertEqual(icon.evaluate("image => image.naturalWidth"), 4)
+        self.button("Remove").click()
+        self.see("No icon yet.")
+        self.window.place("settings?tab=versions")
+        self.page.get_by_role("cell", name="1.1.0", exact=True).click()
+        dialog = self.page.get_by_role("dialog", name="Version 1.1.0")
+        files = dialog.get_by_label("Pictures to upload")
+        files.set_input_files([picture, {**picture, "name": "two.png"}])
+        pictures = dialog.get_by_role("list", name="Pictures")
+        expect(pictures.get_by_role("img")).to_have_count(2)
+        stored = lambda: [one["id"] for one in self.server.of_app("GET", "/versions/1.1.0")["pictures"]]
+        self.assertEqual(self.window.violations(), [])
+        first, second = stored()
+        self.button("Move Picture 1 to the right").click()
+        self.until(lambda: stored() == [second, first])
+        self.button("Delete Picture 2").click()
+        self.page.get_by_role("dialog", name="Delete Picture 2?").get_by_role("button", name="Delete").click()
+        expect(pictures.get_by_role("img")).to_have_count(1)
+        self.assertEqual(stored(), [second])
+        files.set_input_files({"name": "notes.png", "mimeType": "image/png", "buffer": b"No picture"})
+        self.see("The server refused this")
+        self.assertEqual(stored(), [second])
+        dialog.get_by_label("Notes").fill("Now with pictures")
+        dialog.get_by_role("button", name="Save").click()
+        expect(dialog).to_have_count(0)
+        self.assertEqual(self.server.of_app("GET", "/versions/1.1.0")["notes"], {"en": "Now with pictures"})
+        self.server.of_app("DELETE", f"/versions/1.1.0/pictures/{second}")
+
+    def test_pushes_are_drawn_by_day_and_by_month_on_the_overview(self):
+        steps = {
+            "day": [{"from": f"2026-11-{day:02}T00:00:00Z", "messages": 1, "accepted": day, "failed": 0, "unknown": 0, "opened": 1} for day in range(1, 31)],
+            "month": [{"from": f"2026-{month:02}-01T00:00:00Z", "messages": 9, "accepted": 700 + month, "failed": 0, "unknown": 0, "opened": 2} for month in range(1, 13)],
+        }
+
+        def answer(route):
+            rows = steps[parse_qs(urlsplit(route.request.url).query)["interval"][0]]
+            route.fulfill(json={"count": len(rows), "data": rows})
+
+        self.window.sign_in()
+        # The message of the seed, which waits to be sent.
+        self.assertGreaterEqual(sum(day["messages"] for day in self.server.of_app("GET", "/notifications/messages/counts")["data"]), 1)
+        self.window.place("overview")
+        expect(self.page.get_by_role("img", name="Pushes, last 30 days")).to_be_visible()
+        self.page.route(re.compile("/notifications/messages/counts"), answer)
+        self.page.reload()
+        tile = self.page.get_by_role("link").filter(has_text="Pushes today")
+        expect(tile.locator(".value")).to_have_text("30")
+        expect(tile).to_contain_text("465 in 30 days")
+        section = self.page.locator("section").filter(has=self.page.get_by_role("heading", name="Pushes", exact=True))
+        section.get_by_role("button", name="12 months").click()
+        chart = section.locator("figure").filter(has=self.page.get_by_role("img", name="Pushes, last 12 months"))
+        chart.get_by_text("Numbers").click()
+        expect(chart.get_by_role("table")).to_contain_text("712")
+
     def test_a_provider_of_staff_is_set_up_and_a_member_is_linked(self):
         self.window.sign_in()
         self.window.open("staff?tab=providers")
@@ -235,7 +346,7 @@ class AdministrationTests(BrowserTests):
         self.window.place("settings?tab=services")
         section = lambda title: self.page.locator("section").filter(has=self.page.get_by_role("heading", name=title, exact=True))
         objects = section("Limits of objects")
-        objects.get_by_label("Most optional", exact=True).fill("500000")
+        objects.get_by_label("Maximum number optional", exact=True).fill("500000")
         objects.get_by_role("button", name="Save").click()
         self.until(lambda: self.server.of_app("GET", "/objects/usage").get("maximumObjects") == 500_000)
         reports = section("Crashes")

@@ -116,6 +116,94 @@ class DeliveryTests(BrowserTests):
         answer = self.server.call("GET", f"/api/{self.server.keys['appKey']}/translation/pl/4.1.0", headers={"X-Martlet-Secret": self.server.keys["secret"]})
         self.assertIn("rowery", str(answer))
 
+    def test_the_rules_of_a_flag_are_edited_in_a_form_that_leaves_alone_what_it_does_not_know(self):
+        document = self.stored("flags", "default")
+        unknown = {"id": "old", "condition": {"country": "CH"}, "force": True, "coverage": 0.5, "hashVersion": 2}
+        document["flags"]["night-mode"] = {"type": "boolean", "default": False, "rules": [unknown]}
+        document["flags"]["headline"] = {"type": "string", "default": ""}
+        document["conditions"] = {"staff": {"email": {"$regexi": "@example\\.com$"}}}
+        self.server.of_app("PUT", "/config/flags/default", document, {"If-Match": "*"})
+        self.window.place("flags")
+        self.page.get_by_label("More about night-mode").click()
+        self.page.get_by_role("menuitem", name="Rules…").click()
+        rules = self.dialog().get_by_role("list", name="Rules").get_by_role("listitem")
+        expect(rules.first).to_contain_text("The form cannot show this")
+        self.button("New rule").click()
+        for number, attribute, comparison, value in ((1, "country", "$in", "CH, AT"), (2, "appVersion", "$vgte", "2.4.0")):
+            rules.nth(1).get_by_role("button", name="Add a condition").click()
+            condition = rules.nth(1).get_by_role("group", name=f"Condition {number}")
+            condition.get_by_label("Attribute").fill(attribute)
+            condition.get_by_label("Comparison").select_option(comparison)
+            condition.get_by_label("Value").fill(value)
+        rules.nth(1).get_by_role("button", name="Add a named condition").click()
+        rules.nth(1).get_by_label("Share in percent").fill("200")
+        self.button("Keep in the draft").click()
+        expect(rules.nth(1).get_by_label("Share in percent")).to_have_attribute("aria-invalid", "true")
+        rules.nth(1).get_by_label("Share in percent").fill("20")
+        self.button("Move rule 2 up").click()
+        self.assertEqual(self.window.violations(), [])
+        self.dialog().get_by_role("tab", name="JSON").click()
+        expect(self.dialog().get_by_label("Flag", exact=True)).to_have_value(re.compile(r'"\$vgte"'))
+        self.button("Keep in the draft").click()
+
+        self.page.get_by_label("More about headline").click()
+        self.page.get_by_role("menuitem", name="Rules…").click()
+        for name, value in (("short", "Sale"), ("long", "Sale until Sunday")):
+            self.dialog().get_by_label("Name of a new variant").fill(name)
+            self.page.keyboard.press("Enter")
+            self.dialog().get_by_label(f"Value of {name}").fill(value)
+        self.button("New rule").click()
+        rules.first.get_by_label("They get").select_option("split")
+        rules.first.get_by_role("group", name="Share 1").get_by_label("Share in percent").fill("30")
+        self.button("Keep in the draft").click()
+        self.button("Save draft").click()
+        self.see("Draft saved")
+
+        stored = self.stored("flags", "default")["flags"]
+        when = {"country": {"$in": ["CH", "AT"]}, "appVersion": {"$vgte": "2.4.0"}, "$condition": "staff"}
+        self.assertEqual(stored["night-mode"]["rules"], [{"value": True, "when": when, "percent": 20}, unknown])
+        self.assertEqual(stored["headline"], {
+            "type": "string", "default": "", "variants": {"short": "Sale", "long": "Sale until Sunday"},
+            "rules": [{"split": [{"variant": "short", "percent": 30}, {"variant": "long", "percent": 10}]}]})
+        findings = self.server.of_app("POST", "/config/flags/default/check")["findings"]
+        self.assertEqual([one for one in findings if one["severity"] == "error"], [])
+
+    def test_variations_and_metrics_of_a_test_are_edited_in_a_form(self):
+        purchase = {"name": "purchase", "event": "Bought", "prior": {"mean": 0, "standardDeviation": 0.3}}
+        test = {"title": "Banner", "state": "draft", "unit": "device", "metrics": [purchase],
+                "variations": [{"key": "control"}, {"key": "sale", "flags": {"banner": "Sale"}}]}
+        self.server.of_app("PUT", "/config/experiment/banner", test, {"If-None-Match": "*"})
+        self.window.place("experiments/banner?tab=setup")
+        variations = self.page.get_by_role("list", name="Variations").get_by_role("listitem")
+        expect(variations).to_have_count(2)
+        self.window.settle()
+        self.button("Add a variation").click()
+        variations.nth(2).get_by_label("Key").fill("far")
+        variations.nth(2).get_by_label("Name of a flag").fill("search-radius")
+        self.page.keyboard.press("Enter")
+        variations.nth(2).get_by_label("Value of search-radius").fill("10")
+        self.page.get_by_label("Different shares").check()
+        for index, share in enumerate(("50", "30", "10")):
+            variations.nth(index).get_by_label("Share in percent").fill(share)
+        self.see("The shares add up to 90 %, not to 100 %.")
+        variations.nth(2).get_by_label("Share in percent").fill("20")
+        expect(self.page.get_by_text("The shares add up to")).to_have_count(0)
+        self.button("Add a metric").click()
+        metric = self.page.get_by_role("list", name="Metrics").get_by_role("listitem").nth(1)
+        metric.get_by_label("Name", exact=True).fill("spent")
+        metric.get_by_label("What is measured").select_option("mean")
+        metric.get_by_label("Event").fill("Bought")
+        metric.get_by_label("Property that is added up").fill("price")
+        metric.get_by_label("Goal").select_option("decrease")
+        self.button("Save draft").click()
+        self.see("Draft saved")
+        stored = self.stored("experiment", "banner")
+        self.assertEqual(stored["variations"], [
+            {"key": "control", "weight": 0.5}, {"key": "sale", "weight": 0.3, "flags": {"banner": "Sale"}},
+            {"key": "far", "weight": 0.2, "flags": {"search-radius": 10}}])
+        spent = {"name": "spent", "kind": "mean", "goal": "decrease", "event": "Bought", "property": "price"}
+        self.assertEqual(stored["metrics"], [purchase, spent])
+
     def test_a_publication_is_planned_and_cancelled(self):
         self.server.of_app("PUT", "/config/configuration/4.2.0", {"mainSettings": {"later": True}}, {"If-None-Match": "*"})
         self.window.place("configuration/4.2.0?tab=versions")

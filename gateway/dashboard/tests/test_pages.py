@@ -344,7 +344,7 @@ class PageTests(BrowserTests):
         self.button("Comment").click()
         self.see("By Friday.")
         self.page.get_by_role("tab", name="History").click()
-        self.see(re.compile("priority"))
+        self.see(re.compile("changed Priority: .* → High"))
         self.page.get_by_label("New label").fill("docs")
         self.button("Add").click()
         expect(self.page.get_by_label("docs", exact=True)).to_be_checked()

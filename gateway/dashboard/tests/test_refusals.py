@@ -15,7 +15,7 @@ from screenshots import PAGES, SERVER_PAGES
 # The first words on buttons that change something.
 CHANGES = re.compile(
     r"^(New|Add|Save|Publish|Delete|Upload|Resolve|Send|Start|Stop|Decide|Invite|Edit|Disable|Enable|Erase|Rotate|Create|Store|Make|"
-    r"Ignore|Reopen|Merge|Comment|Remove|Set up|Withdraw|Replace|Go back|Allow again|Archive|Pause|Cancel|Retry|Do it|Discard|Import)\b")
+    r"Ignore|Reopen|Merge|Split|Move|Comment|Remove|Set up|Withdraw|Replace|Go back|Allow again|Archive|Pause|Cancel|Retry|Do it|Discard|Import)\b")
 # Pages that dana, who has rights for crashes and tickets only, may not see.
 CLOSED = ["storage", "storage/Bikes/bike-001", "files", "users", "moderation", "hooks", "jobs", "configuration", "flags", "experiments", "languages", "definitions",
           "analytics", "push", "push?tab=rules", "mail", "settings", "sign-in", "sign-in?tab=providers", "sign-in?tab=invitations", "sign-in?tab=mail",

@@ -17,13 +17,31 @@ VIEWS = [("files", "upload"), ("moderation", "reports"), ("hooks", "hooks"), ("j
 
 # Dialogs, by the page and the button that open them.
 DIALOGS = [("storage", "New object"), ("storage/Bikes", "JSON · curl"), ("hooks", "New hook"), ("moderation", "Resolve…"), ("experiments", "New test"),
-           ("languages/1.1.0", "Import"), ("settings", "New key"), ("tickets", "New ticket"), ("mail?tab=templates", "New template"), ("files", "price-list.csv"),
+           ("languages/1.1.0", "Import"), ("settings", "New key"), ("settings?tab=versions", "New version"), ("tickets", "New ticket"), ("tickets?view=labels", "New label"), ("tickets?view=sprints", "New sprint"), ("mail?tab=templates", "New template"), ("files", "price-list.csv"),
            ("sign-in?tab=providers", "New provider"), ("sign-in?tab=invitations", "New invitation"), ("sign-in?tab=clients", "New application"), ("sign-in?tab=mail", "sign-in, en: built in"),
            ("push?tab=rules", "New rule"), ("push?tab=rules", "order-sent"), ("configuration/1.1.0~Light?tab=screens", "New element"), ("definitions/kick-in", "New part"), ("languages/1.1.0", "Export"), ("crashes?tab=alerts", "New alert"), ("jobs", "Test environment…"), ("analytics", "Save")]
 
+# Controls that are too low for a finger. A checkbox is hit by its label.
+LOW_CONTROLS = """() => [...document.querySelectorAll("button, select, textarea, input, summary.button")]
+  .map(one => one.type === "checkbox" ? one.closest("label") ?? one : one)
+  .filter(one => one.checkVisibility() && !one.closest(".hidden"))
+  .map(one => ({ name: one.innerText || one.ariaLabel || one.className, height: one.getBoundingClientRect().height }))
+  .filter(one => one.height < 43.5).map(one => `${one.name}: ${one.height}`)"""
+
+
+def contrast(one, other):
+    """The contrast of two colours, such as rgb(1, 2, 3), by WCAG 2.1."""
+    def luminance(colour):
+        parts = [int(part) / 255 for part in re.findall(r"\d+", colour)[:3]]
+        red, green, blue = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+        return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+    darker, lighter = sorted((luminance(one), luminance(other)))
+    return (lighter + 0.05) / (darker + 0.05)
+
 
 class ViewTests(BrowserTests):
-    def test_every_page_opens_in_german_and_fits_a_phone(self):
+    def test_every_page_opens_in_german_and_fits_a_phone_and_a_finger(self):
+        low = []
         window = self.open_window(language="de-DE", size=(390, 844))
         window.open()
         window.page.get_by_label("Benutzername").fill("admin")
@@ -32,6 +50,8 @@ class ViewTests(BrowserTests):
         expect(window.page.locator("h1")).to_have_text("FindMyBike")
         for path in self.each_page(window):
             self.assertLessEqual(window.page.locator("body").evaluate("body => body.scrollWidth"), 390, path)
+            low += [f"{path} {one}" for one in window.page.evaluate(LOW_CONTROLS)]
+        self.assertEqual(low, [])
 
     def test_dialogs_and_the_sign_in_fulfil_wcag(self):
         violations = []
@@ -215,7 +235,7 @@ class ViewTests(BrowserTests):
         self.page.get_by_role("tab", name="Sessions").click()
         self.see("Average length in minutes")
 
-    def test_two_crashes_are_merged(self):
+    def test_two_crashes_are_merged_and_split_again_and_the_history_tells_it(self):
         for name in ("MergeA", "MergeB"):
             self.server.as_client("POST", "/storage/TBException", [{"level": "Error", "name": name, "reason": name, "method": name, "file": name, "line": 1}])
         self.window.sign_in()
@@ -235,6 +255,27 @@ class ViewTests(BrowserTests):
         rows.first.get_by_role("link").click()
         self.button("12 months").click()
         expect(self.page.get_by_role("img", name="Reports, last 12 months")).to_be_visible()
+        history = self.page.get_by_role("list", name="History")
+        expect(history.get_by_role("listitem").filter(has_text="Merged with #").filter(has_text="admin")).to_have_count(1)
+        self.page.get_by_label("Assignee").select_option("admin")
+        expect(history).to_contain_text("Assigned to admin")
+        self.page.get_by_label("More", exact=True).click()
+        self.page.get_by_role("menuitem", name="Split…").click()
+        kinds = self.dialog().get_by_role("row").filter(has_text="MergeB")
+        expect(kinds.first).to_be_visible()
+        expect(self.button("Split off")).to_be_disabled()
+        self.assertEqual(self.window.violations(), [])
+        for kind in kinds.all():
+            kind.get_by_role("checkbox").check()
+        self.button("Split off").click()
+        expect(self.page.locator("h1")).to_contain_text("MergeB")
+        expect(history.get_by_role("listitem").filter(has_text="Split off from #").filter(has_text="admin")).to_have_count(1)
+        history.get_by_role("link").click()
+        expect(self.page.locator("h1")).to_contain_text("MergeA")
+        expect(history).to_contain_text("Some reports were split off")
+        self.page.get_by_label("More", exact=True).click()
+        self.page.get_by_role("menuitem", name="Split…").click()
+        self.see("There is nothing to split")
 
     def test_a_definition_is_made_and_published(self):
         self.window.sign_in()
@@ -327,6 +368,15 @@ class ViewTests(BrowserTests):
         expect(self.dialog().get_by_label("Subject")).to_have_value("A new password for {{app}}")
         self.button("Use the built-in text").click()
         expect(self.button("reset-password, en: built in")).to_be_visible()
+        self.button("role-invitation, de: built in").click()
+        self.dialog().get_by_label("Subject").fill("{{app}}: {{role}}")
+        self.dialog().get_by_label("Text", exact=True).fill("{{code}}")
+        self.button("Preview").click()
+        self.see("FindMyBike: cyclists")
+        self.button("Store").click()
+        self.button("role-invitation, de: own").click()
+        self.button("Use the built-in text").click()
+        expect(self.button("role-invitation, de: built in")).to_be_visible()
 
     def test_a_sender_of_mail_is_set_and_a_test_mail_says_what_is_missing(self):
         self.window.expect_refusals(501)
@@ -407,6 +457,108 @@ class ViewTests(BrowserTests):
         self.button("Delete slow.txt").click()
         self.dialog().get_by_role("button", name="Delete").click()
         expect(self.button("slow.txt")).to_have_count(0)
+
+    def test_labels_get_colours_that_can_be_read_in_light_and_dark(self):
+        self.window.sign_in()
+        self.window.place("tickets?view=labels")
+        self.button("New label").click()
+        self.dialog().get_by_label("Name").fill("shop")
+        colours = self.dialog().locator(".label-colour").evaluate_all("all => all.map(one => getComputedStyle(one).backgroundColor)")
+        self.assertEqual(len(set(colours)), 10)
+        for colour in colours:
+            self.assertGreaterEqual(contrast(colour, "rgb(255, 255, 255)"), 4.5, colour)
+            self.assertGreaterEqual(contrast(colour, "rgb(23, 28, 29)"), 3, colour)
+        self.button("Teal").click()
+        expect(self.button("Teal")).to_have_attribute("aria-pressed", "true")
+        self.dialog().get_by_role("button", name="Create").click()
+        row = self.page.get_by_role("table", name="Labels").get_by_role("row").filter(has_text="shop")
+        expect(row.locator(".label-chip")).to_have_css("background-color", "rgb(13, 127, 134)")
+        row.get_by_label("More about shop").click()
+        self.page.get_by_role("menuitem", name="Edit").click()
+        self.dialog().get_by_label("Name").fill("web shop")
+        self.button("Pink").click()
+        self.dialog().get_by_role("button", name="Save").click()
+        expect(row).to_contain_text("web shop")
+        label = next(one for one in self.server.of_app("GET", "/tickets/labels")["data"] if one["name"] == "web shop")
+        self.assertEqual(label["color"], "#b8408f")
+        row.get_by_label("More about web shop").click()
+        self.page.get_by_role("menuitem", name="Delete").click()
+        self.dialog().get_by_role("button", name="Delete").click()
+        expect(row).to_have_count(0)
+
+    def test_a_sprint_is_planned_changed_and_deleted(self):
+        self.window.sign_in()
+        self.window.place("tickets?view=sprints")
+        self.button("New sprint").click()
+        self.dialog().get_by_label("Name").fill("Week 49")
+        self.dialog().get_by_label("Goal").fill("Nobody loses a bike")
+        self.dialog().get_by_role("button", name="Create").click()
+        rows = self.page.get_by_role("table", name="Sprints").get_by_role("row")
+        row = rows.filter(has_text="Nobody loses a bike")
+        row.get_by_label("More about Week 49").click()
+        self.page.get_by_role("menuitem", name="Edit").click()
+        self.dialog().get_by_label("Name").fill("Week 50")
+        self.dialog().get_by_label("Last day").fill("2026-12-11")
+        self.dialog().get_by_role("button", name="Save").click()
+        expect(row).to_contain_text("Week 50")
+        self.button("Undo").click()
+        expect(row).to_contain_text("Week 49")
+        row.get_by_label("More about Week 49").click()
+        self.page.get_by_role("menuitem", name="Delete").click()
+        self.dialog().get_by_role("button", name="Delete").click()
+        expect(row).to_have_count(0)
+        rows.filter(has_text="Week 48").get_by_label("More about Week 48").click()
+        expect(self.page.get_by_role("menuitem", name="Edit")).to_be_visible()
+        expect(self.page.get_by_role("menuitem", name="Delete")).to_have_count(0)
+
+    def test_several_tickets_are_changed_put_into_the_bin_and_taken_back(self):
+        first = [("todo", []), ("onHold", ["map"]), ("todo", ["checkout"])]
+        numbers = [self.server.of_app("POST", "/tickets", {"title": f"Bulky {index}", "status": status, "labels": labels})["number"]
+                   for index, (status, labels) in enumerate(first)]
+
+        def stored():
+            tickets = [self.server.of_app("GET", f"/tickets/{number}") for number in numbers]
+            return [(one["status"], one["sprint"], one["labels"]) for one in tickets]
+
+        self.window.sign_in()
+        self.window.place("tickets?view=list&search=Bulky")
+        rows = self.page.locator("tr[data-row]")
+        expect(rows).to_have_count(3)
+        bar = self.page.get_by_role("group", name="Selected tickets")
+
+        def change(**fields):
+            self.page.get_by_label("Select all rows").check()
+            bar.get_by_role("button", name="Change…").click()
+            for label, value in fields.items():
+                self.dialog().get_by_label(label.replace("_", " ")).select_option(value)
+            self.dialog().get_by_role("button", name="Change", exact=True).click()
+
+        change(Status="inProgress", Sprint="1", Add_a_label="map")
+        expect(rows.filter(has_text="In progress")).to_have_count(3)
+        self.assertEqual(stored(), [("inProgress", 1, labels) for labels in (["map"], ["map"], ["checkout", "map"])])
+        self.button("Undo").click()
+        expect(rows.filter(has_text="In progress")).to_have_count(0)
+        self.assertEqual(stored(), [(status, None, labels) for status, labels in first])
+        change(Status="complete")
+        expect(rows.filter(has_text="Complete")).to_have_count(3)
+        self.button("Undo").click()
+        expect(rows.filter(has_text="Complete")).to_have_count(0)
+        self.assertEqual(stored(), [(status, None, labels) for status, labels in first])
+
+        # Stopped while the first ticket is under way, so the others stay.
+        held = []
+        self.page.route(re.compile(r"/tickets/\d+$"), lambda route: held.append(route) if route.request.method == "DELETE" else route.continue_())
+        self.page.get_by_label("Select all rows").check()
+        bar.get_by_role("button", name="Move to the bin").click()
+        self.dialog().get_by_role("button", name="Move to the bin").click()
+        self.until(lambda: held)
+        bar.get_by_role("button", name="Stop").click()
+        held[0].continue_()
+        self.see("1 ticket changed")
+        expect(rows).to_have_count(2)
+        expect(bar).to_contain_text("2 selected")
+        self.button("Undo").click()
+        expect(rows).to_have_count(3)
 
     def test_live_is_copied_to_test_after_the_password_was_asked_for(self):
         self.window.expect_refusals(403)

@@ -63,7 +63,9 @@ struct ProviderClient: Sendable {
         try host(of: complete.url)
         return try await semaphore.withPermit {
             try await Self.mappingFailures {
-                let answer = try await client.send(complete, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
+                let answer = try await RequestUsage.waiting {
+                    try await client.send(complete, within: Self.timeout, upTo: Self.maximumAnswerSizeInBytes)
+                }
                 return Answer(status: answer.status, json: try? JSONValue(parsing: answer.body.readableBytesView))
             }
         }

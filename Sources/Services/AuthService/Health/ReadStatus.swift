@@ -11,7 +11,7 @@ struct ReadStatus: Endpoint {
         callers: .staff(.read, .status),
         parameters: [
             .query(
-                "group", .oneOf("host", "processes", "database", "jobs"),
+                "group", .string.keyword("enum", .array(StatusGroup.allCases.map { .string($0.rawValue) })),
                 "Which series: of the machines, of Martlet's processes, of the database, or of waiting jobs.",
                 isRequired: true),
             .query("from", .time, "The start; by default a day before `to`."),
@@ -46,11 +46,8 @@ struct ReadStatus: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard let group = StatusGroup(rawValue: request.uri.queryParameters["group"].map(String.init) ?? "") else {
-            throw ServiceError.unexpectedParameter(
-                "group", expected: "one of \(StatusGroup.allCases.map(\.rawValue).joined(separator: ", "))",
-                found: request.uri.queryParameters["group"] ?? "")
-        }
+        // The route refuses every other name.
+        let group = StatusGroup(rawValue: String(request.uri.queryParameters["group"] ?? "")) ?? .host
         let time = now()
         let to = try request.time("to") ?? time
         let from = try request.time("from") ?? to.addingTimeInterval(-86_400)

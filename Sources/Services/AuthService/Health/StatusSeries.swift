@@ -11,7 +11,7 @@ enum StatusGroup: String, CaseIterable, Sendable {
         case .host:
             [
                 "cpu.user", "cpu.system", "cpu.waiting", "memory.size", "memory.used", "disk.size", "disk.used",
-                "network.received", "network.sent",
+                "disk.read", "disk.written", "network.received", "network.sent",
             ].map { "host." + $0 }
         case .processes:
             (ServiceName.allCases.map(\.rawValue) + ["gateway"]).flatMap { process in

@@ -24,11 +24,7 @@ struct ReadMailTemplate: Endpoint {
         .get, "/auth/mail/templates/{kind}/{language}", "readMailTemplate",
         "Returns one of the app's own mail templates.", callers: .manager(.read, .users),
         parameters: [
-            .path(
-                "kind",
-                .oneOf(
-                    "verify-email", "reset-password", "sign-in", "change-email", "invitation", "email-changed",
-                    "password-changed", "new-device"))
+            .mailKind
         ],
         answers: [
             .answer(200, "The template.", .json(.object))
@@ -50,11 +46,7 @@ struct ReplaceMailTemplate: Endpoint {
         .put, "/auth/mail/templates/{kind}/{language}", "replaceMailTemplate",
         "Stores a mail template of the app.", callers: .manager(.update, .users),
         parameters: [
-            .path(
-                "kind",
-                .oneOf(
-                    "verify-email", "reset-password", "sign-in", "change-email", "invitation", "email-changed",
-                    "password-changed", "new-device"))
+            .mailKind
         ],
         details: "It is used instead of the built-in template for its kind and language.",
         body: .json(
@@ -88,11 +80,7 @@ struct DeleteMailTemplate: Endpoint {
         .delete, "/auth/mail/templates/{kind}/{language}", "deleteMailTemplate",
         "Deletes one of the app's own mail templates.", callers: .manager(.delete, .users),
         parameters: [
-            .path(
-                "kind",
-                .oneOf(
-                    "verify-email", "reset-password", "sign-in", "change-email", "invitation", "email-changed",
-                    "password-changed", "new-device"))
+            .mailKind
         ],
         details: "Mail then uses the built-in template again.",
         answers: [
@@ -107,6 +95,11 @@ struct DeleteMailTemplate: Endpoint {
         guard try await templates.remove(kind, language, in: space) else { throw ServiceError(.notFound) }
         return Response(status: .noContent)
     }
+}
+
+extension RouteParameter {
+    fileprivate static let mailKind: RouteParameter = .path(
+        "kind", .string.keyword("enum", .array(MailKind.allCases.map { .string($0.rawValue) })))
 }
 
 extension ServiceContext {

@@ -16,6 +16,8 @@ extension Schema {
                 "disabled": .boolean,
                 "email": .string.format("email").nullable.described(
                     "The address for mail from the server; if null, the address that the member signs in with."),
+                "hasPassword": .boolean.described(
+                    "Whether the member has a password. One who was created by signing in at a provider has none."),
                 "secondFactor": .boolean,
                 "identities": .array(
                     of: .object(
@@ -31,8 +33,8 @@ extension Schema {
                 "lastSignIn": .time.nullable,
             ],
             required: [
-                "id", "userName", "isAdministrator", "rights", "mustReset", "disabled", "secondFactor", "created",
-                "updated",
+                "id", "userName", "isAdministrator", "rights", "mustReset", "disabled", "hasPassword", "secondFactor",
+                "created", "updated",
             ]))
 
     static let staffRights: Schema = component(

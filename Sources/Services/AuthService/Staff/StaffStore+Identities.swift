@@ -91,6 +91,7 @@ extension StaffStore {
 
     /// Creates a linked staff member without rights, named after their address.
     ///
+    /// - Parameter passwordHash: The hash of a password that nobody knows.
     /// - Returns: Nil if the name is taken: a matching address does not give access to an existing member.
     func create(_ name: StaffName, passwordHash: String, _ identity: VerifiedIdentity, from address: String)
         async throws
@@ -99,7 +100,8 @@ extension StaffStore {
         try await postgres.withTransaction { transaction in
             let row = try await transaction.query(
                 """
-                INSERT INTO auth.staff AS u (user_name, password) VALUES (\(name.text), \(passwordHash)) ON CONFLICT (user_name) DO NOTHING
+                INSERT INTO auth.staff AS u (user_name, password, has_password) VALUES (\(name.text), \(passwordHash), FALSE)
+                ON CONFLICT (user_name) DO NOTHING
                 RETURNING \(Self.grantColumns), \(Self.json)
                 """
             ).first

@@ -78,6 +78,7 @@ extension StaffStore {
                     """
                     UPDATE auth.staff AS u SET
                         user_name = coalesce(\(change.userName?.text), u.user_name), password = coalesce(\(change.passwordHash), u.password),
+                        has_password = u.has_password OR \(change.passwordHash != nil),
                         must_reset = coalesce(\(change.mustReset), u.must_reset),
                         is_administrator = coalesce(\(change.isAdministrator), u.is_administrator),
                         rights = coalesce(\(try change.rights.map { try PostgresJSON($0) }), u.rights),

@@ -64,8 +64,9 @@ extension StaffStore {
     public func resetPassword(of userName: String, to password: Secret, removesSecondFactor: Bool) async throws -> Bool
     {
         let hash = try PasswordHash.make(of: password)
-        return try await change(userName, "reset-password", "password = \(hash), must_reset = TRUE") {
-            id, transaction in
+        return try await change(
+            userName, "reset-password", "password = \(hash), has_password = TRUE, must_reset = TRUE"
+        ) { id, transaction in
             if removesSecondFactor {
                 try await transaction.execute("DELETE FROM auth.staff_second_factors WHERE staff_id = \(id)")
             }

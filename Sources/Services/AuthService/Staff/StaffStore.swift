@@ -107,7 +107,7 @@ public struct StaffStore: Sendable {
         jsonb_build_object(
             'id', u.id, 'userName', u.user_name, 'firstName', u.first_name, 'lastName', u.last_name,
             'isAdministrator', u.is_administrator, 'rights', u.rights, 'mustReset', u.must_reset,
-            'disabled', u.disabled, 'email', u.email,
+            'disabled', u.disabled, 'email', u.email, 'hasPassword', u.has_password,
             'secondFactor', EXISTS (SELECT FROM auth.staff_second_factors AS f WHERE f.staff_id = u.id AND f.confirmed IS NOT NULL),
             'identities', (
                 SELECT coalesce(jsonb_agg(jsonb_build_object(

@@ -22,8 +22,6 @@ struct ConfigurationRequest: Sendable {
     private(set) var attributes: FlagAttributes
     let unit: ExperimentUnit
     private let principal: Principal
-    /// The generation of published documents to wait for, up to a timeout; nil or 0 to answer at once.
-    var generation: Int64?
 
     /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not app keys.
     init(

@@ -16,11 +16,9 @@ struct RemoteConfiguration: Sendable {
     let experiments: Experiments
     let users: UserAttributes
 
-    private static let timeout: Duration = .seconds(2)
-
-    /// - Throws: `document-not-found`.
+    /// - Throws: `document-not-found`, `invalid-parameter`.
     func response(to clientRequest: ConfigurationRequest, _ request: Request) async throws -> Response {
-        let space = try await space(clientRequest)
+        let space = try await live.current(clientRequest.space, reaching: request.generation)
         let index = space.derived { ConfigurationIndex($0.documents(of: .configuration)) }
         guard let entry = index.entry(for: clientRequest.appVersion, theme: clientRequest.theme) else {
             throw ServiceError(
@@ -47,17 +45,5 @@ struct RemoteConfiguration: Sendable {
         // With overrides or experiments, the answer depends on the client and the time.
         let isForAll = request.method == .get && !compiled.hasOverrides && space.documents(of: .experiment).isEmpty
         return try .stored(answer, of: isForAll ? space : nil, to: request, headers: headers)
-    }
-
-    /// Waits for the generation that an event named if this instance does not have it yet.
-    private func space(_ clientRequest: ConfigurationRequest) async throws -> LiveSpace {
-        let deadline = ContinuousClock.now + Self.timeout
-        while true {
-            let space = try await live.current(clientRequest.space)
-            guard let generation = clientRequest.generation, space.generation < generation, .now < deadline else {
-                return space
-            }
-            try await Task.sleep(for: .milliseconds(20))
-        }
     }
 }

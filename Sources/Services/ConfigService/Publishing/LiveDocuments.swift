@@ -19,6 +19,8 @@ final class LiveDocuments: Service {
     struct Limits: Sendable {
         var spaces = 10_000
         var sizeInBytes = 512 << 20
+        /// How long to wait for a generation that is not there yet.
+        var wait: Duration = .seconds(2)
     }
 
     private struct Entry {
@@ -75,6 +77,19 @@ final class LiveDocuments: Service {
         switch found {
         case .known(let known): return known
         case .loading(let task): return try await task.value
+        }
+    }
+
+    /// The live documents of a space. If this instance has not reached `generation`, which an event named, it waits for
+    /// it up to `Limits.wait`, and then returns what it has.
+    ///
+    /// - Throws: The errors of `current`.
+    func current(_ space: AppSpace, reaching generation: Int64) async throws -> LiveSpace {
+        let deadline = ContinuousClock.now + limits.wait
+        while true {
+            let found = try await current(space)
+            guard found.generation < generation, .now < deadline else { return found }
+            try await RequestUsage.waiting { try await Task.sleep(for: .milliseconds(20)) }
         }
     }
 

@@ -1,7 +1,13 @@
+import Hummingbird
 import MartletHTTP
 
 /// Parameters of many calls.
 extension RouteParameter {
+    /// All calls that clients repeat after an event have it, so that no copy of the service answers them with the
+    /// state before the event.
+    static let generation: RouteParameter = .query(
+        "generation", .integer.minimum(0),
+        "The id of the change event that caused the request; the answer waits up to two seconds to be as new.")
     static let experimentKind: RouteParameter = .path("kind", .oneOf("experiment"), "Only experiments have this call.")
     static let experimentName: RouteParameter = .path(
         "name", .string,
@@ -19,4 +25,11 @@ extension RouteParameter {
     static let definitionName: RouteParameter = .path(
         "name", .string,
         "The definition's name: 1 to 64 characters from `A-Z a-z 0-9 . _ -`, the first a letter or digit.")
+}
+
+extension Request {
+    /// The value of `RouteParameter.generation`; 0 without one.
+    ///
+    /// - Throws: `invalid-parameter`.
+    var generation: Int64 { get throws { Int64(try number("generation", default: 0, in: 0...Int.max)) } }
 }

@@ -27,12 +27,18 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     /// Limit for bytes read ahead of processing. A complete head always fits.
     private let maximumPendingBytes: Int
     private static let lingerTime = TimeAmount.seconds(2)
+    /// If at most so much is left of a refused request, reading it costs less than the new connection that the client
+    /// would need for its next request.
+    private static let maximumSkippedBytes = 64 * 1024
 
     private enum Phase {
         case head
         case body(BodyDecoder)
         /// The request has been read; its answer is not completely written yet.
         case responding
+        /// The request was answered before its body was read. The rest of the body is discarded within `lingerTime`;
+        /// then the next request is read.
+        case skipping(BodyDecoder)
         case tunnel
         /// The last answer was written. Further input is discarded, so that no reset destroys the answer before the
         /// client reads it.
@@ -130,6 +136,8 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
             return pending.readableBytes > 0 && isWritable && readHead()
         case .body(let decoder):
             return readBody(decoder)
+        case .skipping(let decoder):
+            return skipBody(decoder)
         case .tunnel:
             guard pending.readableBytes > 0, let exchange, exchange.wantsBody else { return false }
             exchange.clientBody(pending)
@@ -207,13 +215,37 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         }
     }
 
+    private func skipBody(_ decoder: BodyDecoder) -> Bool {
+        var decoder = decoder
+        do throws(Refusal) {
+            switch try decoder.next(&pending) {
+            case .data:
+                phase = .skipping(decoder)
+                return true
+            case .end:
+                awaitHead()
+                return true
+            case nil:
+                return false
+            }
+        } catch {
+            abort()
+            return false
+        }
+    }
+
+    private func awaitHead() {
+        phase = .head
+        deadline = worker.idleDeadline(worker.settings.idleTimeout)
+    }
+
     /// Whether reading pauses because no one can accept more bytes.
     private var holdsReads: Bool {
         if pending.readableBytes >= maximumPendingBytes { return true }
         switch phase {
         case .head, .responding: return !isWritable
         case .body, .tunnel: return exchange?.wantsBody == false
-        case .discarding, .passive, .closed: return false
+        case .skipping, .discarding, .passive, .closed: return false
         }
     }
 
@@ -231,9 +263,9 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         case .responding: break
         case .tunnel: exchange?.clientClosedOutput()
         // The client may still be reading, so it gets the rest of what was written.
-        case .head where context?.hasUnsentBytes == true: linger()
+        case .head where context?.hasUnsentBytes == true, .skipping where context?.hasUnsentBytes == true: linger()
         case .discarding where context?.hasUnsentBytes == true: break
-        case .head, .body, .discarding, .passive, .closed: abort()
+        case .head, .body, .skipping, .discarding, .passive, .closed: abort()
         }
     }
 
@@ -315,7 +347,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     var isWritable: Bool { context?.channel.isWritable ?? true }
 
     func answer(_ answer: Answer, of exchange: Exchange, closing: Bool) {
-        if closing || worker.isDraining || inputIsClosed { writer.closesConnection = true }
+        if closing || worker.isDraining || inputIsClosed || !maySkipBody { writer.closesConnection = true }
         out = worker.takeBuffer()
         writer.write(answer, of: exchange, to: &out)
         flush()
@@ -359,6 +391,8 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
             guard let exchange else { return }
             if inputIsClosed, exchange.isStalled(for: worker.settings.halfClosedTimeout, at: now) { abort() }
             exchange.tick(now)
+        case .skipping:
+            if now > deadline { linger() }
         case .discarding:
             if now > deadline { abort() }
         case .tunnel:
@@ -377,6 +411,14 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         if case .body = phase { true } else { false }
     }
 
+    /// Whether the connection can be kept even if the request's body was not read to its end.
+    private var maySkipBody: Bool {
+        guard case .body(let decoder) = phase else { return true }
+        // A client that waits for 100 may send the body or its next request, and nobody can tell them apart.
+        guard !writer.expectsContinue, let remaining = decoder.remaining else { return false }
+        return remaining <= Self.maximumSkippedBytes
+    }
+
     private func endExchange(isStream: Bool = false) {
         exchange = nil
         if case .closed = phase { return }
@@ -384,9 +426,13 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
         if let context, context.hasUnsentBytes {
             client.permit?.keepBusy(until: context.whenSent(), atMost: worker.settings.idleTimeout)
         }
-        guard !writer.closesConnection, !isReadingBody else { return linger(within: isStream ? idleDeadline : nil) }
-        phase = .head
-        deadline = idleDeadline
+        guard !writer.closesConnection else { return linger(within: isStream ? idleDeadline : nil) }
+        if case .body(let decoder) = phase {
+            phase = .skipping(decoder)
+            deadline = worker.now + Self.lingerTime
+        } else {
+            awaitHead()
+        }
         process()
     }
 

@@ -110,11 +110,11 @@ final class Exchange {
         do throws(Refusal) {
             if let redirect = front.client.redirect { return try follow(redirect, head, bytes, front.client) }
             if let preflight = Preflight.answer(head, bytes, origin, worker.routes) {
-                return answer(preflight, closing: head.hasBody)
+                return answer(preflight)
             }
             if let page = try worker.settings.dashboard?.answer(head, bytes) {
                 _ = try Admission.countAddress(head, bytes, front.client, worker)
-                return answer(page, closing: head.hasBody)
+                return answer(page)
             }
             let admission = try Admission(head, bytes, front.client, worker)
             route = admission.match.route
@@ -123,7 +123,7 @@ final class Exchange {
             if let key = NotModifiedCache.key(head, bytes, admission), let grant {
                 if let known = worker.notModifiedCache[admission.match.route.upstreamIndex].answer(to: key, for: grant)
                 {
-                    return answer(known, closing: false)
+                    return answer(known)
                 }
                 notModifiedKey = key
             }
@@ -138,7 +138,7 @@ final class Exchange {
             // A refused request has no `route`, so look it up for this flag alone.
             tellsMessage =
                 (try? worker.routes.match(head.path, method: head.method, in: bytes))?.route.tellsMessage ?? false
-            refuse(error, closing: head.hasBody)
+            refuse(error)
         }
     }
 
@@ -156,7 +156,7 @@ final class Exchange {
         bytesIn += Int64(data.readableBytes)
         lastProgress = worker.now
         if phase != .tunnel, let route, bytesIn > route.maximumBodyBytes {
-            return refuse(Refusal(.payloadTooLarge), closing: true)
+            return refuse(Refusal(.payloadTooLarge))
         }
         guard let upstream else { return }
         let settings = worker.settings
@@ -220,7 +220,9 @@ final class Exchange {
         guard let front, phase == .sending else { return }
         status = head.status
         lastProgress = worker.now
-        stopAwaiting(isSuccess: head.status < 300 || head.status == 304)
+        if awaitedSince != nil {
+            stopAwaiting(isSuccess: head.status < 300 || head.status == 304, waited: head.waited(in: bytes))
+        }
         worker.giveBack(requestHead)
         requestHead = ByteBuffer()
         phase = head.status == 101 ? .tunnel : .answering
@@ -313,7 +315,7 @@ final class Exchange {
         case .checking, .connecting, .sending:
             backend.end(.failure, at: worker.now)
             self.backend = nil
-            refuse(Refusal(.upstreamFailed), closing: !requestEnded)
+            refuse(Refusal(.upstreamFailed))
         case .answering, .tunnel:
             backend.end(phase == .tunnel ? .success : .failure, at: worker.now)
             self.backend = nil
@@ -332,10 +334,10 @@ final class Exchange {
     func tick(_ now: NIODeadline) {
         switch phase {
         case .connecting:
-            if now > headDeadline { refuse(Refusal(.upstreamTimeout), closing: !requestEnded) }
+            if now > headDeadline { refuse(Refusal(.upstreamTimeout)) }
         case .sending:
             if now > headDeadline {
-                refuse(Refusal(.upstreamTimeout), closing: !requestEnded)
+                refuse(Refusal(.upstreamTimeout))
             } else if !requestEnded, now > lastProgress + worker.settings.idleTimeout {
                 let upstreamIsStuck = upstream?.isWritable == false
                 refuse(Refusal(upstreamIsStuck ? .upstreamTimeout : .requestTimeout), closing: true)
@@ -411,14 +413,13 @@ final class Exchange {
     ) throws(Refusal) {
         _ = try Admission.countAddress(head, bytes, client, worker)
         guard let challenge = try redirect.challenge(head, bytes) else {
-            return answer(try redirect.answer(head, bytes), closing: head.hasBody)
+            return answer(try redirect.answer(head, bytes))
         }
-        let closing = head.hasBody
         challenge.answer(on: worker.eventLoop).assumeIsolated().whenComplete { [self] result in
             if let found = try? result.get() {
-                answer(found, closing: closing)
+                answer(found)
             } else {
-                refuse(ChallengeFile.missing, closing: closing)
+                refuse(ChallengeFile.missing)
             }
         }
     }
@@ -445,7 +446,7 @@ final class Exchange {
             self.slot = slot
             return true
         } catch {
-            refuse(error, closing: true)
+            refuse(error)
             return false
         }
     }
@@ -463,21 +464,20 @@ final class Exchange {
         guard tried.count < Self.maximumAttempts,
             let backend = worker.upstreams[route.upstreamIndex].choose(excluding: tried, at: now)
         else {
-            return refuse(Refusal(.unavailable, retryAfter: 1), closing: !requestEnded)
+            return refuse(Refusal(.unavailable, retryAfter: 1))
         }
         loadLimit = isLimited(route) ? backend.loadLimit(route, method, appID: grant?.principal.appID) : nil
         guard loadLimit?.admits(at: now) != false else {
             worker.metrics.countOverload()
             return refuse(
-                Refusal(.unavailable, "More requests arrive than can be answered; retry later.", retryAfter: 1),
-                closing: !requestEnded)
+                Refusal(.unavailable, "More requests arrive than can be answered; retry later.", retryAfter: 1))
         }
         self.backend = backend
         backend.begin(at: now)
         if mayReuse, tried.isEmpty, let connection = backend.takeIdle() { return send(on: connection) }
         guard worker.mayConnect() else {
             worker.metrics.countDescriptorShortage()
-            return refuse(Refusal(.unavailable, retryAfter: 1), closing: !requestEnded)
+            return refuse(Refusal(.unavailable, retryAfter: 1))
         }
         backend.connect { [self] result in
             switch result {
@@ -521,12 +521,12 @@ final class Exchange {
         loadLimit.begin(at: now)
     }
 
-    private func stopAwaiting(isSuccess: Bool) {
+    private func stopAwaiting(isSuccess: Bool, waited: TimeAmount = .zero) {
         guard let start = awaitedSince, let loadLimit else { return }
         awaitedSince = nil
         guard isSuccess else { return loadLimit.failed() }
         let now = NIODeadline.now()
-        loadLimit.answered(after: now - start, at: now)
+        loadLimit.answered(after: now - start, waited: waited, at: now)
     }
 
     /// The request head, with a header that names the relay through which the upstream may send parts of the answer.
@@ -552,7 +552,9 @@ final class Exchange {
     }
 
     /// Answers with a problem, or aborts if an answer has already begun.
-    func refuse(_ refusal: Refusal, closing: Bool) {
+    ///
+    /// - Parameter closing: See `Front`.
+    func refuse(_ refusal: Refusal, closing: Bool = false) {
         if route?.hangsUp == true, refusal.code.status >= 500 { return stop() }
         let hasMessage = tellsMessage || route?.tellsMessage == true
         answer(
@@ -560,7 +562,7 @@ final class Exchange {
             closing: closing || refusal.code == .malformedRequest)
     }
 
-    private func answer(_ answer: Answer, closing: Bool) {
+    private func answer(_ answer: Answer, closing: Bool = false) {
         guard phase != .ended else { return }
         guard let front, phase != .answering, phase != .tunnel else { return stop() }
         status = answer.status

@@ -22,6 +22,9 @@ protocol Front: AnyObject {
     var isWritable: Bool { get }
 
     /// Sends an answer of the gateway itself; requires that no response has begun.
+    ///
+    /// - Parameter closing: Whether the connection must close, because the client is too slow or what it sends next
+    ///   cannot be trusted. What is left of the request's body is for the front to decide.
     func answer(_ answer: Answer, of exchange: Exchange, closing: Bool)
     /// 101 was forwarded; from now on both sides exchange raw bytes.
     func becomeTunnel()

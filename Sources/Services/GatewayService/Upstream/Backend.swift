@@ -84,6 +84,9 @@ final class Backend {
         return new
     }
 
+    /// The number of requests that the load limits count as waiting for an answer.
+    var awaited: Int { loads.values.reduce(0) { $0 + $1.waiting } }
+
     /// Tells the breaker that a stream has begun, because it may not end for a long time.
     func streamBegan() { breaker.answered() }
 

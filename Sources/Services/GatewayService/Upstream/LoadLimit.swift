@@ -49,7 +49,11 @@ final class LoadLimit {
     }
 
     /// Records that the head of a successful answer arrived `time` after the end of its request.
-    func answered(after time: TimeAmount, at now: NIODeadline) {
+    ///
+    /// - Parameter waited: For how much of this time the service waited for others, which says nothing about its load.
+    func answered(after time: TimeAmount, waited: TimeAmount = .zero, at now: NIODeadline) {
+        guard time > waited else { return failed() }
+        let time = time - waited
         waiting -= 1
         answers += 1
         lastAnswer = now

@@ -19,6 +19,11 @@ struct BodyDecoder {
         if case .untilClose = framing { true } else { false }
     }
 
+    /// The bytes left of a body whose length was announced; nil for other bodies.
+    var remaining: Int64? {
+        if case .length(let remaining) = framing { remaining } else { nil }
+    }
+
     /// Removes the next part from the front of `buffer`; nil if more bytes are needed.
     mutating func next(_ buffer: inout ByteBuffer) throws(Refusal) -> ChunkedDecoder.Part? {
         switch framing {

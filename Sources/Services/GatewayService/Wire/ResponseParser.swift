@@ -1,4 +1,5 @@
 import MartletAPI
+import NIOCore
 
 /// A parsed response head. Spans refer to the bytes it was parsed from.
 struct ResponseHead {
@@ -12,6 +13,14 @@ struct ResponseHead {
     var isChunked = false
     var keepsAlive = true
     var connectionNamesFields = false
+
+    /// How long the service waited for others before it answered; zero unless it says so.
+    func waited(in bytes: UnsafeRawBufferPointer) -> TimeAmount {
+        for field in fields where field.meaning == .otherMartlet && bytes[field.name].spells("x-martlet-waited") {
+            return .microseconds(min(FieldLines.contentLength(bytes[field.value]) ?? 0, 3_600_000_000))
+        }
+        return .zero
+    }
 
     mutating func reset() {
         var fields = self.fields

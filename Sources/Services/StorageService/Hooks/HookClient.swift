@@ -59,6 +59,8 @@ final class HookClient: Sendable {
                 for key in [nil, space] { counts[key] = counts[key].flatMap { $0 > 1 ? $0 - 1 : nil } }
             }
         }
-        return try await send(body, id: UUIDv7.make(), to: hook, in: space, within: limit)
+        return try await RequestUsage.waiting {
+            try await send(body, id: UUIDv7.make(), to: hook, in: space, within: limit)
+        }
     }
 }

@@ -1,7 +1,7 @@
 import Foundation
 import Logging
+import MartletBackground
 import MartletCore
-import MartletJobs
 import MartletPostgres
 
 /// The slow queries of all copies of the service in the last days: `storage.slow_queries`.

@@ -38,6 +38,7 @@ final class Spaces: Sendable {
         (32, String(decoding: PackageResources.space_032_hidden_sql, as: UTF8.self)),
         (33, String(decoding: PackageResources.space_033_report_copy_sql, as: UTF8.self)),
         (34, String(decoding: PackageResources.space_034_bound_files_sql, as: UTF8.self)),
+        (35, String(decoding: PackageResources.space_035_forget_hidden_sql, as: UTF8.self)),
     ]
 
     func prepare(_ space: AppSchema) async throws {

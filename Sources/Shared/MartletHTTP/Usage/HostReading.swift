@@ -12,6 +12,9 @@ struct HostReading: Equatable {
     /// Bytes since the machine was started, of all interfaces that lead elsewhere.
     var receivedBytes = 0.0
     var sentBytes = 0.0
+    /// Bytes since the machine was started, of all disks.
+    var readBytes = 0.0
+    var writtenBytes = 0.0
     var memorySizeInBytes = 0.0
     var memoryAvailableInBytes = 0.0
     /// Of the file system with the working directory.
@@ -21,8 +24,13 @@ struct HostReading: Equatable {
     /// Interfaces of containers and virtual machines, whose traffic passes another interface as well.
     private static let inner = ["docker", "veth", "br-", "virbr", "podman", "cni"]
 
-    /// Reads the contents of `/proc/stat`, `/proc/meminfo` and `/proc/net/dev`.
-    init(stat: String, memory: String, network: String) {
+    /// Devices that are not disks, and those whose data other devices hold.
+    private static let notDisks = ["loop", "ram", "zram", "dm-", "md", "drbd", "bcache", "sr", "fd"]
+    /// The unit of `/proc/diskstats`, whatever the device's own is.
+    private static let sectorSizeInBytes = 512.0
+
+    /// Reads the contents of `/proc/stat`, `/proc/meminfo`, `/proc/net/dev` and `/proc/diskstats`.
+    init(stat: String, memory: String, network: String, disks: String) {
         // proc(5): user, nice, system, idle, iowait, irq, softirq, steal. What follows is part of user and nice.
         let ticks = stat.prefix { $0 != "\n" }.split(separator: " ").dropFirst().prefix(8).map { Double($0) ?? 0 }
         if ticks.count == 8 {
@@ -50,12 +58,37 @@ struct HostReading: Equatable {
             receivedBytes += received
             sentBytes += sent
         }
+        var lastDisk: Substring?
+        for line in disks.split(separator: "\n") {
+            // Number, number, name; reads, merged, sectors, milliseconds; the same of writes.
+            let words = line.split(separator: " ")
+            guard words.count > 9, let read = Double(words[5]), let written = Double(words[9]) else { continue }
+            let name = words[2]
+            guard !Self.notDisks.contains(where: { name.hasPrefix($0) }) else { continue }
+            // The partitions of a disk follow it, and its counters include theirs.
+            if let disk = lastDisk, Self.isPartition(name, of: disk) { continue }
+            lastDisk = name
+            readBytes += read * Self.sectorSizeInBytes
+            writtenBytes += written * Self.sectorSizeInBytes
+        }
+    }
+
+    /// Whether the kernel names a partition of the disk so: `sda1` of `sda`, `nvme0n1p1` of `nvme0n1`.
+    private static func isPartition(_ name: Substring, of disk: Substring) -> Bool {
+        guard name.hasPrefix(disk) else { return false }
+        var number = name.dropFirst(disk.count)
+        if disk.last?.isNumber == true {
+            guard number.first == "p" else { return false }
+            number = number.dropFirst()
+        }
+        return !number.isEmpty && number.allSatisfy(\.isNumber)
     }
 
     static func current() -> HostReading {
         func content(_ path: String) -> String { (try? String(contentsOfFile: path, encoding: .utf8)) ?? "" }
         var reading = HostReading(
-            stat: content("/proc/stat"), memory: content("/proc/meminfo"), network: content("/proc/net/dev"))
+            stat: content("/proc/stat"), memory: content("/proc/meminfo"), network: content("/proc/net/dev"),
+            disks: content("/proc/diskstats"))
         var disk = statvfs()
         if statvfs(".", &disk) == 0 {
             reading.diskSizeInBytes = Double(disk.f_blocks) * Double(disk.f_frsize)
@@ -64,7 +97,8 @@ struct HostReading: Equatable {
         return reading
     }
 
-    /// The values of the series `host.…`: CPU in percent of all cores, sizes in bytes, traffic in bytes per second.
+    /// The values of the series `host.…`: CPU in percent of all cores, sizes in bytes, traffic of disks and
+    /// interfaces in bytes per second.
     func values(since earlier: HostReading, seconds: Double) -> [String: Double] {
         var values: [String: Double] = [:]
         let ticks = totalTicks - earlier.totalTicks
@@ -87,6 +121,10 @@ struct HostReading: Equatable {
             // Fewer bytes than before: an interface has been removed.
             values["host.network.received"] = max(0, receivedBytes - earlier.receivedBytes) / seconds
             values["host.network.sent"] = max(0, sentBytes - earlier.sentBytes) / seconds
+        }
+        if seconds > 0, readBytes + writtenBytes > 0 {
+            values["host.disk.read"] = max(0, readBytes - earlier.readBytes) / seconds
+            values["host.disk.written"] = max(0, writtenBytes - earlier.writtenBytes) / seconds
         }
         return values
     }

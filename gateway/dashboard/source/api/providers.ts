@@ -1,6 +1,6 @@
 // Sign-in of staff at GitHub or an OpenID Connect provider: the browser leaves the page, and returns with a code.
 
-import { go } from "../system/router";
+import { base, go } from "../system/router";
 import { readProblem } from "./problem";
 import { finishAtProvider } from "./session";
 
@@ -78,6 +78,41 @@ export function finish(returned: Returned, secondFactorCode?: string): Promise<v
     secondFactorCode,
     staySignedIn: returned.stays
   });
+}
+
+// A member who is signed in confirms who they are by signing in again, in a window of its own: so the page keeps what
+// is on it. The window starts with a copy of this one's session storage, which no other site can write. It tells the
+// other windows by a channel, because a page that was at another site has no opener any more.
+
+const againKey = "martlet.again";
+const channelName = "martlet.again";
+
+/** The provider at which this window is to sign the member in again; null in all other windows. */
+export const againAt = sessionStorage.getItem(againKey);
+
+/** Must be called by a click. Whether the browser has opened the window. */
+export function openAgain(provider: string): boolean {
+  sessionStorage.setItem(againKey, provider);
+  const opened = window.open(base + "/", "_blank", "popup,width=480,height=720");
+  sessionStorage.removeItem(againKey);
+  return opened !== null;
+}
+
+/** In that window, once the member is signed in: the others continue. */
+export function endAgain(): void {
+  sessionStorage.removeItem(againKey);
+  const channel = new BroadcastChannel(channelName);
+  channel.postMessage("done");
+  channel.close();
+  // Some browsers close no window that was at another site.
+  window.close();
+}
+
+/** Calls `act` when a window has signed the member in again. Returns what ends that. */
+export function onAgain(act: () => void): () => void {
+  const channel = new BroadcastChannel(channelName);
+  channel.onmessage = act;
+  return () => channel.close();
 }
 
 function base64URL(bytes: Uint8Array): string {

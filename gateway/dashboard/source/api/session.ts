@@ -6,6 +6,8 @@ import { Problem, readProblem } from "./problem";
 
 /** Holds when the access token ends, so that a reload knows whether to ask for a new one. Nothing secret. */
 const storageKey = "martlet.session";
+/** Whether the member wanted to stay signed in. */
+const staysKey = "martlet.stays";
 /** Cookies count only with this header, which pages of other sites cannot add. */
 const header = { "martlet-dashboard": "1" };
 
@@ -44,6 +46,12 @@ function take(opened: Opened): void {
   become(member.mustReset ? "mustReset" : "open");
 }
 
+function rememberStay(stays: boolean): void {
+  localStorage.setItem(staysKey, stays ? "yes" : "");
+}
+
+export const staysSignedIn = (): boolean => localStorage.getItem(staysKey) === "yes";
+
 function forget(next: SessionState): void {
   expires = 0;
   localStorage.removeItem(storageKey);
@@ -79,6 +87,7 @@ export async function signIn(
   });
   // Over plain http from another machine browsers drop the cookies, and every later request would be refused.
   if (!window.isSecureContext) throw new Problem(400, "insecure", "");
+  rememberStay(staySignedIn);
   take(opened);
 }
 
@@ -89,7 +98,9 @@ export async function finishAtProvider(given: {
   secondFactorCode: string | undefined;
   staySignedIn: boolean;
 }): Promise<void> {
-  take(await post("/auth/oidc/finish", { ...given, device: navigator.platform || "browser" }));
+  const opened = await post("/auth/oidc/finish", { ...given, device: navigator.platform || "browser" });
+  rememberStay(given.staySignedIn);
+  take(opened);
 }
 
 /** For what cannot be undone: the password once more, and the code of the second factor if there is one. */
@@ -103,6 +114,7 @@ export async function changePassword(password: string, newPassword: string): Pro
 
 export async function signOut(): Promise<void> {
   await fetch("/admin/auth/logout", { method: "POST", headers: header }).catch(() => undefined);
+  localStorage.removeItem(staysKey);
   forget("none");
 }
 

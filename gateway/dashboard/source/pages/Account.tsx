@@ -41,8 +41,14 @@ export function AccountPage() {
             options={[{ name: "en", title: "English" }, { name: "de", title: "Deutsch" }]} />
         </Section>
       </div>
-      <SecondFactor isOn={member?.secondFactor ?? false} />
-      <Password />
+      <SecondFactor isOn={member?.secondFactor ?? false} hasPassword={member?.hasPassword ?? true} />
+      {member?.hasPassword === false ?
+        (
+          <Section
+            title={t("Password")}
+            note={t("You have none here, because you sign in at a provider. An administrator can set one.")} />
+        ) :
+        <Password />}
       <Sessions />
     </div>
   );
@@ -84,13 +90,15 @@ function Password() {
   );
 }
 
-function SecondFactor({ isOn }: { isOn: boolean }) {
+function SecondFactor({ isOn, hasPassword }: { isOn: boolean; hasPassword: boolean }) {
   const [isOpen, setOpen] = useState(false);
   return (
     <Section title={t("Second factor")} note={t("A code from an authenticator app, besides the password.")}>
       <div className="row">
         <Badge tone={isOn ? "good" : "warning"}>{isOn ? t("On") : t("Off")}</Badge>
-        <Button onPress={() => setOpen(true)}>{isOn ? t("Turn off") : t("Turn on")}</Button>
+        {hasPassword ?
+          <Button onPress={() => setOpen(true)}>{isOn ? t("Turn off") : t("Turn on")}</Button> :
+          <span className="faint">{t("You need a password for this.")}</span>}
       </div>
       {isOpen && (isOn ? <TurnOff close={() => setOpen(false)} /> : <TurnOn close={() => setOpen(false)} />)}
     </Section>

@@ -10,6 +10,7 @@ import { go } from "../system/router";
 import { say } from "../system/toast";
 import { number, t } from "../text";
 import { initials } from "./Crashes";
+import { coloursOf, LabelChip, useLabels } from "./labels";
 import { Filter, priorities, statuses, types, typeTones } from "./TicketWords";
 
 type Board = Answer<"GET /admin/apps/{app}/tickets/board">;
@@ -38,11 +39,7 @@ export function BoardView({ filter }: { filter: Filter }) {
     board.reload();
   };
   useLive(place, board);
-  const labels = useLoad(
-    async () => (await callIn(place, "GET /admin/apps/{app}/tickets/labels")).data as { name: string; color: string }[],
-    [place.app.id, place.environment]
-  );
-  const colours = new Map((labels.data ?? []).map((label) => [label.name, label.color]));
+  const colours = coloursOf(useLabels().data);
   const [dragged, setDragged] = useState<number | null>(null);
   const [over, setOver] = useState<{ status: string; before?: number } | null>(null);
   const canMove = place.may("tickets", "update");
@@ -203,10 +200,7 @@ function Card({ ticket, colours }: { ticket: Ticket; colours: Map<string, string
         {ticket.isBlocked && <Badge tone="warning">{t("blocked")}</Badge>}
         {typeof ticket.estimate === "number" && <span>{t("{n} pt", { n: ticket.estimate })}</span>}
         {((ticket.labels ?? []) as string[]).map((label) => (
-          <span key={label} className="label-dot">
-            <i style={{ background: colours.get(label) }} />
-            {label}
-          </span>
+          <LabelChip key={label} name={label} colour={colours.get(label)} />
         ))}
         {ticket.assigneeName ?
           (

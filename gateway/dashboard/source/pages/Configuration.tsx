@@ -220,12 +220,14 @@ export function Value(
 ) {
   if (typeof value === "boolean") {
     return (
-      <input
-        type="checkbox"
-        checked={value}
-        disabled={isReadOnly}
-        aria-label={label}
-        onChange={(event) => change(event.currentTarget.checked)} />
+      <label className="check">
+        <input
+          type="checkbox"
+          checked={value}
+          disabled={isReadOnly}
+          aria-label={label}
+          onChange={(event) => change(event.currentTarget.checked)} />
+      </label>
     );
   }
   const read = (text: string) => {

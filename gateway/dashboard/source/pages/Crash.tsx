@@ -1,5 +1,6 @@
 // One crash: where it is in the code, since when, for whom, and what becomes of it.
 
+import { useState } from "react";
 import type { CrashIssue, CrashReport } from "../../generated/api";
 import { request } from "../api/client";
 import { callIn, given, usePlace } from "../shell/place";
@@ -7,12 +8,16 @@ import { Badge, Button, Empty, Link, Menu, PageHead, Section, Segmented, Show } 
 import { BarList, LineChart } from "../system/charts";
 import { useConfirm } from "../system/dialog";
 import { Select } from "../system/form";
+import { lazy } from "../system/lazy";
 import { useLoad } from "../system/load";
 import { go, setQuery, useAddress } from "../system/router";
 import { say } from "../system/toast";
 import { ago, locale, number, percent, t } from "../text";
 import { IssueState, levelTone } from "./Crashes";
 import { Report } from "./CrashReport";
+
+const IssueHistory = lazy(async () => (await import("./CrashHistory")).IssueHistory);
+const SplitDialog = lazy(async () => (await import("./CrashHistory")).SplitDialog);
 
 export function CrashPage({ number: id }: { number: string }) {
   const place = usePlace();
@@ -42,6 +47,7 @@ export function CrashPage({ number: id }: { number: string }) {
     [id, reportId]
   );
   const [dialog, ask] = useConfirm();
+  const [isSplitting, setSplitting] = useState(false);
   const canUpdate = place.may("crashes", "update");
   const patch = async (
     body: { state?: "unresolved" | "ignored" | "resolved"; release?: string; assignee?: string | null }
@@ -105,6 +111,7 @@ export function CrashPage({ number: id }: { number: string }) {
                       isHidden: !canUpdate || data.state === "ignored",
                       act: () => void patch({ state: "ignored" })
                     },
+                    { title: t("Split…"), isHidden: !canUpdate, act: () => setSplitting(true) },
                     {
                       title: t("Delete"),
                       isDanger: true,
@@ -131,6 +138,7 @@ export function CrashPage({ number: id }: { number: string }) {
                   {shown ?
                     <Report report={shown} isNewest={!reportId} /> :
                     <Empty icon="crash" title={t("Its reports have expired")} />}
+                  <IssueHistory number={id} on={[data.state, data.changed, data.assignee].join(" ")} />
                 </div>
                 <aside className="stack-large">
                   <dl className="facts">
@@ -197,6 +205,7 @@ export function CrashPage({ number: id }: { number: string }) {
         }}
       </Show>
       {dialog}
+      {isSplitting && <SplitDialog number={id} close={() => setSplitting(false)} />}
     </div>
   );
 }

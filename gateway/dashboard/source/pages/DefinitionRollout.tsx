@@ -10,7 +10,7 @@ import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, bytes, plural, t, time } from "../text";
 import { Definition, downloads } from "./definition";
-import { path } from "./document";
+import { path, readFlags } from "./document";
 import { readLive } from "./DocumentVersions";
 
 interface Properties {
@@ -114,12 +114,7 @@ function First({ name, draft, change, isReadOnly }: Properties) {
   const place = usePlace();
   const choices = useLoad(async () => {
     const [flags, versions] = await Promise.all([
-      request("GET /admin/apps/{app}/config/{kind}", { ...given(place, { kind: "flags" }), query: { limit: 1 } }).then(
-        async (list) =>
-          list.body.data.length === 0 ?
-            {} :
-            (await request("GET " + path, given(place, { kind: "flags", name: "default" }))).body.flags
-      ),
+      readFlags(place),
       request(`GET ${path}/versions`, { ...given(place, { kind: "definition", name }), query: { limit: 100 } })
     ]);
     return {

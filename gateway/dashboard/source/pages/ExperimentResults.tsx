@@ -49,7 +49,7 @@ export function Results({ name, draft }: { name: string; draft: any }) {
   if (!isRunning) {
     return (
       <Empty icon="experiment" title={t("Not started")}>
-        {t("Start the test to see results here. Check variations and metrics first, under JSON.")}
+        {t("Start the test to see results here. Check its variations and metrics first.")}
       </Empty>
     );
   }

@@ -15,6 +15,7 @@ import { DocumentList, Draft, putDraft } from "./document";
 import { DocumentPage } from "./DocumentEditor";
 
 const Results = lazy(async () => (await import("./ExperimentResults")).Results);
+const Setup = lazy(async () => (await import("./ExperimentSetup")).Setup);
 const SampleSize = lazy(async () => (await import("./SampleSize")).SampleSize);
 
 export function ExperimentsPage() {
@@ -60,7 +61,7 @@ function NewExperiment({ close }: { close: () => void }) {
       variations: [{ key: "control" }, variation],
       metrics: metric
     }, null);
-    go(place.to("experiments/" + encodeURIComponent(key), { tab: "json" }));
+    go(place.to("experiments/" + encodeURIComponent(key), { tab: "setup" }));
   };
   return (
     <Dialog title={t("New test")} close={close}>
@@ -116,6 +117,13 @@ export function ExperimentPage({ name }: { name: string }) {
       back={{ to: place.to("experiments"), title: t("A/B tests") }}
       views={[
         { name: "results", title: t("Results"), show: (draft) => <Results name={name} draft={draft} /> },
+        {
+          name: "setup",
+          title: t("Variations and metrics"),
+          show: (draft, change) => (
+            <Setup draft={draft} change={change} isReadOnly={!place.may("experiments", "update")} />
+          )
+        },
         {
           name: "size",
           title: t("Sample size"),

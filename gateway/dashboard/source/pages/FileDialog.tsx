@@ -1,11 +1,11 @@
 // One file: a preview, its earlier versions, and what can be done with it.
 
-import { useEffect, useState } from "react";
 import { download, request } from "../api/client";
 import { given, usePlace } from "../shell/place";
 import { Button, Show } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
 import { useLoad, usePages } from "../system/load";
+import { Picture } from "../system/picture";
 import { Table } from "../system/table";
 import { ago, bytes, t, time } from "../text";
 import { addressOfFile, StoredFile } from "./Files";
@@ -81,16 +81,6 @@ function Preview({ file }: { file: StoredFile }) {
           <pre className="json-view" tabIndex={0}>{shown.text}</pre>}
     </Show>
   );
-}
-
-function Picture({ blob, name }: { blob: Blob; name: string }) {
-  const [address, setAddress] = useState("");
-  useEffect(() => {
-    const made = URL.createObjectURL(blob);
-    setAddress(made);
-    return () => URL.revokeObjectURL(made);
-  }, [blob]);
-  return address ? <img className="preview" src={address} alt={name} /> : null;
 }
 
 interface UploadEntry {

@@ -1,24 +1,19 @@
-// Flags: the document `flags/default` as a table of switches, with its JSON beside.
+// Flags: the document `flags/default` as a table of switches; rules and JSON of each in a dialog.
 
 import { useState } from "react";
 import { usePlace } from "../shell/place";
 import { Badge, Button, Empty, Menu } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Choice, Form, TextField } from "../system/form";
-import { JSONEditor, parse, pretty } from "../system/json";
+import { lazy } from "../system/lazy";
 import { Table } from "../system/table";
 import { plural, t } from "../text";
 import { Value } from "./Configuration";
 import { DocumentPage } from "./DocumentEditor";
+import type { FlagView } from "./FlagEditor";
+import type { Flag } from "./flagRules";
 
-interface Flag {
-  type?: string;
-  default?: unknown;
-  description?: string;
-  enabled?: boolean;
-  rules?: unknown[];
-  [name: string]: unknown;
-}
+const FlagEditor = lazy(async () => (await import("./FlagEditor")).FlagEditor);
 
 export function FlagsPage() {
   const place = usePlace();
@@ -41,7 +36,7 @@ export function FlagsPage() {
 function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: any) => void; isReadOnly: boolean }) {
   const flags: Record<string, Flag> = draft.flags ?? {};
   const [isNew, setNew] = useState(false);
-  const [edited, edit] = useState<string | null>(null);
+  const [edited, edit] = useState<{ name: string; view: FlagView } | null>(null);
   const rows = Object.entries(flags).sort(([a], [b]) => a.localeCompare(b));
   const set = (name: string, next: Flag) => change({ ...draft, flags: { ...flags, [name]: next } });
   const remove = (name: string) => {
@@ -96,10 +91,12 @@ function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: 
             title: t("Rules"),
             width: "130px",
             isExtra: true,
-            cell: ([, flag]) =>
-              flag.rules?.length ?
-                plural(flag.rules.length, "{n} rule", "{n} rules") :
-                <span className="faint">{t("none")}</span>
+            cell: ([name, flag]) => (
+              <button type="button" className="link" onClick={() => edit({ name, view: "rules" })}>
+                {flag.rules?.length ? plural(flag.rules.length, "{n} rule", "{n} rules") : t("none")}
+                <span className="hidden">{t("Rules of {name}", { name })}</span>
+              </button>
+            )
           },
           {
             name: "menu",
@@ -109,22 +106,23 @@ function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: 
               <Menu
                 label={t("More about {name}", { name })}
                 items={[
-                  { title: t("Edit as JSON…"), act: () => edit(name), isHidden: isReadOnly },
+                  { title: t("Rules…"), act: () => edit({ name, view: "rules" }) },
+                  { title: t("Edit as JSON…"), act: () => edit({ name, view: "json" }), isHidden: isReadOnly },
                   { title: t("Remove"), act: () => remove(name), isDanger: true, isHidden: isReadOnly }
                 ]} />
             )
           }
         ]} />
-      <p className="hint">
-        {t("Rules, variants and percentages are edited as JSON, in the menu of a flag.")}
-      </p>
-      {edited !== null && flags[edited] && (
-        <FlagJSON
-          name={edited}
-          flag={flags[edited] ?? {}}
+      {edited && (
+        <FlagEditor
+          name={edited.name}
+          flag={flags[edited.name] ?? {}}
+          document={draft}
+          first={edited.view}
+          isReadOnly={isReadOnly}
           close={() => edit(null)}
           keep={(flag) => {
-            set(edited, flag);
+            set(edited.name, flag);
             edit(null);
           }} />
       )}
@@ -141,24 +139,7 @@ function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: 
   );
 }
 
-function FlagJSON(
-  { name, flag, close, keep }: { name: string; flag: Flag; close: () => void; keep: (flag: Flag) => void }
-) {
-  const [text, setText] = useState(pretty(flag));
-  const parsed = parse(text);
-  return (
-    <Dialog title={name} close={close} isWide>
-      <Form
-        action={t("Keep in the draft")}
-        cancel={close}
-        isDisabled={parsed.error !== undefined}
-        send={async () => keep(parsed.value as Flag)}>
-        <JSONEditor label={t("Flag")} text={text} change={setText} />
-      </Form>
-    </Dialog>
-  );
-}
-
+// Not those of flagRules.ts, which is downloaded with the rules.
 const starts = { boolean: false, string: "", number: 0, json: {} } as const;
 type FlagType = keyof typeof starts;
 

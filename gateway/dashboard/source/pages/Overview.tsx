@@ -11,7 +11,9 @@ import { lazy } from "../system/lazy";
 import { useInterval, useLoad } from "../system/load";
 import { bytes, compact, percent, plural, shortDay, t } from "../text";
 import { Checklist } from "./FirstSteps";
+import type { PushCounts } from "./Pushes";
 
+const Pushes = lazy(async () => (await import("./Pushes")).Pushes);
 const SavedAnswers = lazy(async () => (await import("./SavedAnswers")).SavedAnswers);
 
 /** The date (UTC) `count` days ago. */
@@ -29,6 +31,19 @@ export function orNothing<T>(reading: Promise<T>): Promise<T | undefined> {
 
 export function OverviewPage() {
   const place = usePlace();
+  const { data: pushes, reload } = useLoad(
+    async (): Promise<PushCounts[] | undefined> =>
+      place.may("notifications", "read") ?
+        (await orNothing(
+          callIn(place, "GET /admin/apps/{app}/notifications/messages/counts", {
+            query: { interval: "day", steps: 30 }
+          })
+        ))?.data :
+        undefined,
+    [place.app.id, place.environment]
+  );
+  // Seldom, because the server counts every message of the month.
+  useInterval(reload, 300);
   return (
     <div className="page" key={place.environment}>
       <PageHead
@@ -36,18 +51,21 @@ export function OverviewPage() {
         note={place.environment === "test" ?
           t("Test environment: its data are separate from the live data.") :
           undefined} />
-      <Tiles place={place} />
+      <Tiles place={place} pushes={pushes} />
       <Checklist place={place} />
-      {place.may("analytics", "read") && <Activity place={place} />}
+      <div className="columns">
+        {place.may("analytics", "read") && <Activity place={place} />}
+        {pushes?.some((day) => day.messages) && <Pushes days={pushes} />}
+      </div>
       {place.may("analytics", "read") && <SavedAnswers />}
     </div>
   );
 }
 
-function Tiles({ place }: { place: Place }) {
+function Tiles({ place, pushes }: { place: Place; pushes: PushCounts[] | undefined }) {
   const numbers = useLoad(() => readNumbers(place), [place.app.id, place.environment, place.may]);
   useInterval(numbers.reload, 30);
-  const { people, live, crashes, releases, tickets, messages } = numbers.data ?? {};
+  const { people, live, crashes, releases, tickets } = numbers.data ?? {};
   const crashFree = (releases?.body?.data as { crashFreeSessions?: number | null }[] | undefined)?.find((one) =>
     typeof one.crashFreeSessions === "number"
   );
@@ -88,7 +106,11 @@ function Tiles({ place }: { place: Place }) {
         <Tile to={place.to("tickets")} label={t("Open tickets")} value={open} more={t("Go to the board")} />
       )}
       {place.may("notifications", "read") && (
-        <Tile to={place.to("push")} label={t("Recent pushes")} value={messages?.data?.length} more={t("Messages")} />
+        <Tile
+          to={place.to("push")}
+          label={t("Pushes today")}
+          value={pushes?.[pushes.length - 1]?.accepted}
+          more={pushes && t("{n} in 30 days", { n: pushes.reduce((sum, day) => sum + (day.accepted ?? 0), 0) })} />
       )}
       {may("status", "read") && <RequestTile />}
       {may("status", "read") && <ServerTile />}
@@ -97,9 +119,9 @@ function Tiles({ place }: { place: Place }) {
 }
 
 async function readNumbers(place: Place) {
-  const has = (area: "analytics" | "crashes" | "tickets" | "notifications") => place.may(area, "read");
+  const has = (area: "analytics" | "crashes" | "tickets") => place.may(area, "read");
   const skip = Promise.resolve(undefined);
-  const [people, live, crashes, releases, tickets, messages] = await Promise.all([
+  const [people, live, crashes, releases, tickets] = await Promise.all([
     has("analytics") ?
       orNothing(
         callIn(place, "GET /admin/apps/{app}/analytics/people", {
@@ -116,12 +138,9 @@ async function readNumbers(place: Place) {
     has("crashes") ?
       orNothing(request("GET /admin/apps/{app}/crashes/releases", { ...given(place), query: { days: 30, limit: 5 } })) :
       skip,
-    has("tickets") ? orNothing(callIn(place, "GET /admin/apps/{app}/tickets/board", { query: { limit: 1 } })) : skip,
-    has("notifications") ?
-      orNothing(callIn(place, "GET /admin/apps/{app}/notifications/messages", { query: { limit: 50 } })) :
-      skip
+    has("tickets") ? orNothing(callIn(place, "GET /admin/apps/{app}/tickets/board", { query: { limit: 1 } })) : skip
   ]);
-  return { people, live, crashes, releases, tickets, messages };
+  return { people, live, crashes, releases, tickets };
 }
 
 /** Requests to the whole server; the gateway counts them by service, not by app. */

@@ -8,8 +8,24 @@ import { JSONView } from "../system/json";
 import { useInterval, useLoad, usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
-import { ago, t, time } from "../text";
+import { ago, t, Text, time } from "../text";
 import { messageStates } from "./Push";
+
+/** Of deliveries, and of the counts of a message. */
+const results: Record<string, Text> = {
+  waiting: "Waiting",
+  queued: "Waiting",
+  sending: "Sending",
+  accepted: "Delivered",
+  failed: "Failed",
+  unknown: "Not known",
+  cancelled: "Cancelled",
+  opened: "Opened"
+};
+const nameOf = (result: string): string => {
+  const title = results[result];
+  return title ? t(title) : result;
+};
 
 const deliveryTones: Record<string, Tone> = {
   accepted: "good",
@@ -114,7 +130,7 @@ export function MessagePage({ id }: { id: string }) {
                     change={(next) => setQuery({ state: next })}
                     options={["", "queued", "sending", "accepted", "failed", "unknown", "cancelled"].map((one) => ({
                       value: one,
-                      title: one || t("All")
+                      title: one ? nameOf(one) : t("All")
                     }))} />
                   <Button
                     icon="download"
@@ -148,7 +164,7 @@ export function MessagePage({ id }: { id: string }) {
                         name: "state",
                         title: t("State"),
                         width: "130px",
-                        cell: (one) => <Badge tone={deliveryTones[one.state] ?? "neutral"}>{one.state}</Badge>
+                        cell: (one) => <Badge tone={deliveryTones[one.state] ?? "neutral"}>{nameOf(one.state)}</Badge>
                       },
                       { name: "reason", title: t("Reason"), cell: (one) => <span className="soft">{one.reason}</span> },
                       {
@@ -181,5 +197,9 @@ function Counts({ message }: { message: PushMessage }) {
     entry
   ): entry is [string, number] => typeof entry[1] === "number" && entry[1] > 0);
   if (counts.length === 0) return <p className="faint">{t("Nothing was sent yet.")}</p>;
-  return <BarList label={t("What became of it")} bars={counts.map(([key, value]) => ({ key, name: key, value }))} />;
+  return (
+    <BarList
+      label={t("What became of it")}
+      bars={counts.map(([key, value]) => ({ key, name: nameOf(key), value }))} />
+  );
 }

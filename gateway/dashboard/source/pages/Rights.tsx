@@ -80,13 +80,15 @@ export function RightsGrid(
               <tr key={area}>
                 <th scope="row">{t(title)}</th>
                 {actions.map(({ action, title: name }) => (
-                  <td key={action} className="center">
-                    <input
-                      type="checkbox"
-                      checked={mine[area]?.includes(action) ?? false}
-                      aria-label={`${t(title)}: ${t(name)}`}
-                      disabled={isReadOnly || !may(area, action, scope === "*" ? undefined : scope)}
-                      onChange={(event) => set(area, action, event.currentTarget.checked)} />
+                  <td key={action} className="tick">
+                    <label>
+                      <input
+                        type="checkbox"
+                        checked={mine[area]?.includes(action) ?? false}
+                        aria-label={`${t(title)}: ${t(name)}`}
+                        disabled={isReadOnly || !may(area, action, scope === "*" ? undefined : scope)}
+                        onChange={(event) => set(area, action, event.currentTarget.checked)} />
+                    </label>
                   </td>
                 ))}
               </tr>

@@ -139,7 +139,7 @@ function LimitFields(
       <p className="note">{note}</p>
       <div className="pair">
         <TextField
-          label={t("Most")}
+          label={t("Maximum number")}
           type="number"
           value={mostText}
           change={setMost}
@@ -147,7 +147,7 @@ function LimitFields(
           isDisabled={isReadOnly}
           hint={mostText ? number(Number(mostText)) : t("No limit of the app's own.")} />
         <TextField
-          label={t("Most bytes")}
+          label={t("Maximum bytes")}
           type="number"
           value={sizeText}
           change={setSize}
@@ -212,7 +212,7 @@ function AnalyticsFields(
           value={days}
           change={setDays}
           isDisabled={isReadOnly}
-          hint={t("Fewer days delete what is older.")}
+          hint={t("A smaller number deletes what is older.")}
           error={errorOf("retentionDays", problem)} />
         <TextField
           label={t("Time zone of days")}
@@ -266,7 +266,7 @@ function Tickets() {
             key={found.prefix ?? ""}
             label={t("Letters before the number")}
             stored={found.prefix ?? ""}
-            hint={t("APP makes APP-12. Those of older tickets change, too.")}
+            hint={t("APP gives APP-12. The numbers of older tickets change, too.")}
             isReadOnly={!place.may("tickets", "update")}
             name="prefix"
             save={async (prefix) =>

@@ -12,9 +12,10 @@ import { say } from "../system/toast";
 import { day, t } from "../text";
 import { appsChanged } from "./Apps";
 import { Keys } from "./Keys";
-import { Versions } from "./Versions";
 
+const AppIcon = lazy(async () => (await import("./Pictures")).AppIcon);
 const ServiceSettings = lazy(async () => (await import("./ServiceSettings")).ServiceSettings);
+const Versions = lazy(async () => (await import("./Versions")).Versions);
 
 type Tab = "keys" | "versions" | "app" | "services";
 
@@ -88,6 +89,7 @@ function AppFields({ app, saved }: { app: App; saved: (app: App) => void }) {
           isOptional
           error={errorOf("storeId", problem)} />
       </Form>
+      <AppIcon app={app} changed={async () => saved(await callIn(place, "GET /admin/apps/{app}"))} />
       {place.may("applications", "update") && (app.storeId || app.bundleIds.length > 0) && (
         <StoreRecord taken={async () => saved(await callIn(place, "GET /admin/apps/{app}"))} />
       )}

@@ -4,14 +4,17 @@ import { useEffect, useState } from "react";
 import { setConfirmation } from "../api/client";
 import { Problem } from "../api/problem";
 import { companyOf, finish, leaveFor, listProviders, Returned, takeReturn } from "../api/providers";
-import { changePassword, confirmSession, session, signIn, signOut } from "../api/session";
+import { changePassword, session, signIn, signOut } from "../api/session";
 import { Button, explain, Notice } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Check, errorOf, Form, TextField } from "../system/form";
 import { Logo } from "../system/icons";
+import { lazy } from "../system/lazy";
 import { useLoad } from "../system/load";
 import { base, go } from "../system/router";
 import { language, setLanguage, t } from "../text";
+
+const ConfirmationForm = lazy(async () => (await import("./ConfirmationForm")).ConfirmationForm);
 
 export function Gate({ mustReset, isExpired }: { mustReset?: boolean; isExpired?: boolean }) {
   const content = mustReset ? <NewPassword /> : <SignIn isExpired={isExpired} />;
@@ -132,9 +135,9 @@ function SignIn({ isExpired }: { isExpired?: boolean }) {
 }
 
 /** Completes the sign-in of a browser that comes back from a provider. */
-function useReturn(
+export function useReturn(
   needCode: () => void
-): { proof: Returned | null; failure: string | undefined; giveUp: () => void } {
+): { proof: Returned | null; failure: string | undefined; hasReturned: boolean; giveUp: () => void } {
   const [returned] = useState(takeReturn);
   const [proof, setProof] = useState(returned && "code" in returned ? returned : null);
   const [failure, setFailure] = useState(
@@ -154,7 +157,7 @@ function useReturn(
       return undefined;
     });
   }, []);
-  return { proof, failure, giveUp: () => setProof(null) };
+  return { proof, failure, hasReturned: returned !== null, giveUp: () => setProof(null) };
 }
 
 /** Buttons of the providers that an administrator has set up. */
@@ -221,49 +224,18 @@ function NewPassword() {
   );
 }
 
-/** Asks for the password again before what cannot be undone, when the sign-in was long ago. */
+/** Asks who it is before what cannot be undone, when the sign-in was long ago. */
 export function Confirmation() {
   const [answer, setAnswer] = useState<{ give: (isConfirmed: boolean) => void } | null>(null);
-  const [password, setPassword] = useState("");
-  const [code, setCode] = useState("");
-  const [problem, report] = useState<unknown>(undefined);
-  const hasFactor = session.member()?.secondFactor ?? false;
   useEffect(() => setConfirmation(() => new Promise((resolve) => setAnswer({ give: resolve }))), []);
   if (!answer) return null;
   const end = (isConfirmed: boolean) => {
-    setPassword("");
-    setCode("");
     setAnswer(null);
     answer.give(isConfirmed);
   };
-  const send = async () => {
-    try {
-      await confirmSession(password, hasFactor ? code.replace(/\s/g, "") : undefined);
-    } catch (error) {
-      if (!(error instanceof Problem) || error.status !== 401) throw error;
-      throw new Problem(400, error.code, t("Password or code is wrong."), "password");
-    }
-    end(true);
-  };
   return (
     <Dialog title={t("Is it you?")} close={() => end(false)}>
-      <Form send={send} action={t("Confirm")} cancel={() => end(false)} fields={["password"]} report={report}>
-        <p className="soft">
-          {t("This needs a sign-in within the last ten minutes. Please enter your password again.")}
-        </p>
-        <TextField
-          label={t("Password")}
-          type="password"
-          value={password}
-          change={setPassword}
-          isRequired
-          autoFocus
-          autoComplete="current-password"
-          error={errorOf("password", problem)} />
-        {hasFactor && (
-          <TextField label={t("Code")} value={code} change={setCode} isRequired autoComplete="one-time-code" />
-        )}
-      </Form>
+      <ConfirmationForm end={end} />
     </Dialog>
   );
 }

@@ -14,6 +14,10 @@ export const mailKinds: Record<string, { title: Text; values: string[] }> = {
   "sign-in": { title: "Sign-in by mail", values: ["code", "link", "duration", "minutes", "hours"] },
   "change-email": { title: "Checks a new address", values: ["code", "link", "duration", "minutes", "hours"] },
   "invitation": { title: "Invitation to sign up", values: ["code", "link", "duration", "minutes", "hours"] },
+  "role-invitation": {
+    title: "Invitation to a group",
+    values: ["code", "link", "role", "duration", "minutes", "hours"]
+  },
   "email-changed": { title: "The address was changed", values: ["newEmail", "time"] },
   "password-changed": { title: "The password was changed", values: ["time"] },
   "new-device": { title: "Sign-in from a new device", values: ["device", "time"] }

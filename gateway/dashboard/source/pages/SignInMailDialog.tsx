@@ -20,7 +20,14 @@ interface Properties {
   done: () => void;
 }
 
-const exampleValues = { code: "482 913", minutes: "30", hours: "24", device: "Pixel 9", newEmail: "grace@example.net" };
+const exampleValues = {
+  code: "482 913",
+  minutes: "30",
+  hours: "24",
+  device: "Pixel 9",
+  newEmail: "grace@example.net",
+  role: "cyclists"
+};
 
 export function SignInMailDialog(given: Properties) {
   const { kind, language, isOwn } = given;

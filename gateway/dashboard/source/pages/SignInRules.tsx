@@ -77,7 +77,7 @@ function Fields({ stored }: { stored: Settings }) {
             isDisabled={isReadOnly}
             error={errorOf("language", problem)} />
           <TextField
-            label={t("Most mails in an hour")}
+            label={t("Maximum number of mails an hour")}
             type="number"
             value={String(settings.mailsPerHour ?? "")}
             change={(next) => set({ ...settings, mailsPerHour: Number(next) })}

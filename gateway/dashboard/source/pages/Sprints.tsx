@@ -2,10 +2,11 @@
 
 import { useState } from "react";
 import type { Sprint } from "../../generated/api";
-import { callIn, usePlace } from "../shell/place";
-import { Badge, Button, Empty, Section, Show, Tone } from "../system/basics";
+import { request } from "../api/client";
+import { callIn, given, usePlace } from "../shell/place";
+import { Badge, Button, Empty, Menu, sayProblem, Section, Show, Tone } from "../system/basics";
 import { LineChart } from "../system/charts";
-import { Dialog } from "../system/dialog";
+import { Dialog, useConfirm } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { Loaded, useLoad } from "../system/load";
 import { Table } from "../system/table";
@@ -14,9 +15,23 @@ import { day, shortDay, t, Text } from "../text";
 
 export function Sprints({ sprints }: { sprints: Loaded<Sprint[]> }) {
   const place = usePlace();
-  const [isNew, setNew] = useState(false);
+  const [edited, edit] = useState<Sprint | "new" | null>(null);
   const [shown, show] = useState<number | null>(null);
+  const [dialog, ask] = useConfirm();
   const canUpdate = place.may("tickets", "update");
+  const remove = (sprint: Sprint) =>
+    ask({
+      title: t("Delete {name}?", { name: sprint.name ?? "" }),
+      action: t("Delete"),
+      text: t("Its tickets go to the backlog."),
+      act: async () => {
+        await callIn(place, "DELETE /admin/apps/{app}/tickets/sprints/{sprint}", {
+          path: { sprint: sprint.number ?? 0 }
+        });
+        if (shown === sprint.number) show(null);
+        sprints.reload();
+      }
+    });
   const act = async (sprint: Sprint, verb: "start" | "close") => {
     const path = { sprint: sprint.number ?? 0 };
     if (verb === "start") await callIn(place, "POST /admin/apps/{app}/tickets/sprints/{sprint}/start", { path });
@@ -34,7 +49,7 @@ export function Sprints({ sprints }: { sprints: Loaded<Sprint[]> }) {
       actions={place.may("tickets", "create") && (
         <Button
           icon="plus"
-          onPress={() => setNew(true)}>
+          onPress={() => edit("new")}>
           {t("New sprint")}
         </Button>
       )}>
@@ -52,7 +67,16 @@ export function Sprints({ sprints }: { sprints: Loaded<Sprint[]> }) {
               </Empty>
             }
             columns={[
-              { name: "name", title: t("Sprint"), cell: (one) => <span className="strong">{one.name}</span> },
+              {
+                name: "name",
+                title: t("Sprint"),
+                cell: (one) => (
+                  <span className="two-lines">
+                    <span className="strong">{one.name}</span>
+                    {one.goal && <span className="faint">{one.goal}</span>}
+                  </span>
+                )
+              },
               {
                 name: "state",
                 title: t("State"),
@@ -100,19 +124,41 @@ export function Sprints({ sprints }: { sprints: Loaded<Sprint[]> }) {
                       </Button>
                     ) :
                     null)
+              },
+              {
+                name: "menu",
+                title: "",
+                width: "56px",
+                cell: (one) => (
+                  <Menu
+                    label={t("More about {name}", { name: one.name ?? "" })}
+                    items={[
+                      { title: t("Edit"), act: () => edit(one), isHidden: !canUpdate },
+                      {
+                        title: t("Delete"),
+                        act: () => remove(one),
+                        isDanger: true,
+                        // One that was started is part of the history of its tickets.
+                        isHidden: one.state !== "planned" || !place.may("tickets", "delete")
+                      }
+                    ]} />
+                )
               }
             ]} />
         )}
       </Show>
       {shown !== null && <Burndown sprint={shown} />}
-      {isNew && (
-        <NewSprint
-          close={() => setNew(false)}
-          made={() => {
-            setNew(false);
+      {edited && (
+        <SprintDialog
+          sprint={edited === "new" ? undefined : edited}
+          close={() => edit(null)}
+          stored={() => {
+            edit(null);
             sprints.reload();
-          }} />
+          }}
+          takenBack={sprints.reload} />
       )}
+      {dialog}
     </Section>
   );
 }
@@ -149,28 +195,66 @@ function Burndown({ sprint }: { sprint: number }) {
   );
 }
 
-function NewSprint({ close, made }: { close: () => void; made: () => void }) {
+function SprintDialog(
+  { sprint, close, stored, takenBack }: {
+    /** Undefined for a new one. */
+    sprint: Sprint | undefined;
+    close: () => void;
+    stored: () => void;
+    takenBack: () => void;
+  }
+) {
   const place = usePlace();
-  const [name, setName] = useState("");
-  const [starts, setStarts] = useState("");
-  const [ends, setEnds] = useState("");
+  const [name, setName] = useState(sprint?.name ?? "");
+  const [goal, setGoal] = useState(sprint?.goal ?? "");
+  const [starts, setStarts] = useState((sprint?.starts as string | null | undefined) ?? "");
+  const [ends, setEnds] = useState((sprint?.ends as string | null | undefined) ?? "");
   const [problem, report] = useState<unknown>(undefined);
   const send = async () => {
-    await callIn(place, "POST /admin/apps/{app}/tickets/sprints", {
-      body: { name, starts: starts || null, ends: ends || null }
-    });
-    made();
+    const body = { name, goal, starts: starts || null, ends: ends || null };
+    if (!sprint) await callIn(place, "POST /admin/apps/{app}/tickets/sprints", { body });
+    else {
+      const change = async (fields: object, revision: number | undefined) =>
+        (await request("PATCH /admin/apps/{app}/tickets/sprints/{sprint}", {
+          ...given(place, { sprint: sprint.number ?? 0 }),
+          body: fields,
+          headers: { "if-match": `"${revision}"` }
+        })).body as Sprint;
+      const changed = await change(body, sprint.revision);
+      const former = {
+        name: sprint.name,
+        goal: sprint.goal,
+        starts: sprint.starts ?? null,
+        ends: sprint.ends ?? null
+      };
+      say(t("Saved"), { undo: () => void change(former, changed.revision).then(takenBack, sayProblem) });
+    }
+    stored();
   };
   return (
-    <Dialog title={t("New sprint")} close={close}>
-      <Form send={send} action={t("Create")} cancel={close} fields={["name", "starts", "ends"]} report={report}>
+    <Dialog title={sprint?.name ?? t("New sprint")} close={close}>
+      <Form
+        send={send}
+        action={sprint ? t("Save") : t("Create")}
+        cancel={close}
+        fields={["name", "goal", "starts", "ends"]}
+        report={report}>
         <TextField
           label={t("Name")}
           value={name}
           change={setName}
           isRequired
           autoFocus
+          maximumLength={100}
           error={errorOf("name", problem)} />
+        <TextField
+          label={t("Goal")}
+          value={goal}
+          change={setGoal}
+          lines={2}
+          isOptional
+          maximumLength={2000}
+          error={errorOf("goal", problem)} />
         <div className="pair">
           <TextField
             label={t("First day")}

@@ -159,7 +159,7 @@ function ProviderDialog(
               change={setName}
               isRequired
               isCode
-              hint={t("Stands on the button of the sign-in.")}
+              hint={t("Shown on the sign-in button.")}
               error={errorOf("name", problem)} />
           </div>
         )}

@@ -38,6 +38,11 @@ function charts(): Chart[] {
     { title: "Memory, GB", unit: 1e9, lines: sizes("host.memory") },
     { title: "Disk, GB", unit: 1e9, lines: sizes("host.disk") },
     {
+      title: "Traffic of disks, MB per second",
+      unit: 1e6,
+      lines: { "host.disk.read": t("Reads"), "host.disk.written": t("Writes") }
+    },
+    {
       title: "Network, KB per second",
       unit: 1e3,
       lines: { "host.network.received": t("Received"), "host.network.sent": t("Sent") }

@@ -5,8 +5,9 @@ import type { Ticket } from "../../generated/api";
 import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Link, sayProblem, Section } from "../system/basics";
 import { Check, Form, Select, TextField } from "../system/form";
-import { useLoad } from "../system/load";
 import { t, Text } from "../text";
+import { coloursOf, LabelChip, useLabels } from "./labels";
+import { nextColour } from "./TicketLabels";
 import { statuses } from "./TicketWords";
 
 type Kind = "blocks" | "blockedBy" | "duplicates" | "duplicatedBy" | "relates";
@@ -80,31 +81,29 @@ export function Links({ ticket, canUpdate, changed }: { ticket: Ticket; canUpdat
   );
 }
 
-/** New labels have this colour; it can be changed by the API. */
-const firstColour = "#5b6a6a";
-
 export function Labels(
   { ticket, canUpdate, change }: { ticket: Ticket; canUpdate: boolean; change: (labels: string[]) => void }
 ) {
   const place = usePlace();
   const [name, setName] = useState("");
-  const known = useLoad(
-    async () => (await callIn(place, "GET /admin/apps/{app}/tickets/labels")).data as { name: string }[],
-    [place.app.id, place.environment]
-  );
+  const known = useLabels();
+  const colours = coloursOf(known.data);
   const set = ticket.labels ?? [];
   const names = [...new Set([...(known.data ?? []).map((one) => one.name), ...set])];
   const add = async () => {
     const label = name.trim();
     if (!names.includes(label)) {
-      await callIn(place, "POST /admin/apps/{app}/tickets/labels", { body: { name: label, color: firstColour } });
+      const color = nextColour(known.data ?? []);
+      await callIn(place, "POST /admin/apps/{app}/tickets/labels", { body: { name: label, color } });
       known.reload();
     }
     setName("");
     change([...new Set([...set, label])]);
   };
   if (!canUpdate) {
-    return set.length > 0 ? <p className="row">{set.map((one) => <Badge key={one}>{one}</Badge>)}</p> : null;
+    return set.length === 0 ?
+      null :
+      <p className="row">{set.map((one) => <LabelChip key={one} name={one} colour={colours.get(one)} />)}</p>;
   }
   return (
     <fieldset className="stack">
@@ -112,7 +111,7 @@ export function Labels(
       {names.map((one) => (
         <Check
           key={one}
-          label={one}
+          label={<LabelChip name={one} colour={colours.get(one)} />}
           value={set.includes(one)}
           change={(isSet) => change(isSet ? [...set, one] : set.filter((label) => label !== one))} />
       ))}
@@ -122,11 +121,12 @@ export function Labels(
             value={name}
             placeholder={t("New label")}
             aria-label={t("New label")}
-            maxLength={50}
+            maxLength={40}
             onChange={(event) => setName(event.currentTarget.value)} />
           <Button isSmall isDisabled={!name.trim()} onPress={() => add().catch(sayProblem)}>{t("Add")}</Button>
         </div>
       )}
+      <Link to={place.to("tickets", { view: "labels" })}>{t("Edit labels")}</Link>
     </fieldset>
   );
 }

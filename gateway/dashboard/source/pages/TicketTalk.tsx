@@ -7,8 +7,44 @@ import { callIn, given, usePlace } from "../shell/place";
 import { Button, Show, Tabs } from "../system/basics";
 import { Form, TextField } from "../system/form";
 import { usePages } from "../system/load";
-import { ago, t, time } from "../text";
+import { own } from "../system/own";
+import { ago, t, Text, time } from "../text";
+import { nameOfAuthor } from "./authors";
 import { initials } from "./Crashes";
+import { priorities, statuses, types } from "./TicketWords";
+
+const acts: Record<string, Text> = {
+  created: "created",
+  changed: "changed",
+  deleted: "deleted",
+  restored: "restored",
+  commented: "commented",
+  commentEdited: "comment changed",
+  commentDeleted: "comment deleted",
+  attached: "file attached",
+  detached: "file removed",
+  issueAttached: "crash attached",
+  issueDetached: "crash removed",
+  issuesResolved: "crashes resolved",
+  linked: "link added",
+  unlinked: "link removed",
+  mendedByCommit: "fixed by a commit"
+};
+
+const fields: Record<string, Text> = {
+  type: "Type",
+  status: "Status",
+  priority: "Priority",
+  title: "Title",
+  description: "Description",
+  assignee: "Assignee",
+  appVersion: "Version",
+  sprint: "Sprint",
+  labels: "Labels",
+  estimate: "Estimate"
+};
+
+const values: Record<string, Record<string, Text>> = { type: types, status: statuses, priority: priorities };
 
 interface Act {
   id: number;
@@ -33,14 +69,7 @@ export function Talk({ number, people }: { number: string; people: { id: string;
   );
   const [text, setText] = useState("");
   const nameOf = (by: string | undefined) =>
-    people.find((one) => "staff:" + one.id === by)?.name ??
-      (by?.startsWith("key:") ?
-        t("the app's server") :
-        by === "client" ?
-        t("a user") :
-        by === "service" ?
-        t("Martlet") :
-        by ?? "");
+    nameOfAuthor(by, people.find((one) => "staff:" + one.id === by)?.name);
   const send = async () => {
     await callIn(place, "POST /admin/apps/{app}/tickets/{ticket}/comments", {
       path: { ticket: number },
@@ -103,13 +132,21 @@ function History({ number, nameOf }: { number: string; nameOf: (by: string) => s
       })).body,
     [number]
   );
-  const shown = (
-    value: unknown
-  ) => (value === null || value === undefined ?
-    "–" :
-    typeof value === "object" ?
-    JSON.stringify(value) :
-    String(value));
+  const shown = (field: string, value: unknown): string => {
+    if (value === null || value === undefined) return "–";
+    if (typeof value === "object") return JSON.stringify(value);
+    if (field === "assignee") return nameOf("staff:" + value);
+    const titles: Record<string, Text> = own(values, field) ?? {};
+    const title = own(titles, String(value));
+    return title ? t(title) : String(value);
+  };
+  const words = ({ act, field, before, after }: Act): string => {
+    const title = own(acts, act);
+    const verb = title ? t(title) : act;
+    if (!field) return verb;
+    const name = own(fields, field);
+    return `${verb} ${name ? t(name) : field}: ${shown(field, before)} → ${shown(field, after)}`;
+  };
   return (
     <Show from={list} lines={3}>
       {(rows) => (
@@ -118,10 +155,7 @@ function History({ number, nameOf }: { number: string; nameOf: (by: string) => s
             <li key={act.id}>
               <span className="faint" title={time(act.at)}>{ago(act.at)}</span>
               <span>{nameOf(act.by)}</span>
-              <span className="soft">
-                {act.act}
-                {act.field && <>{" "}{act.field}: {shown(act.before)} → {shown(act.after)}</>}
-              </span>
+              <span className="soft">{words(act)}</span>
             </li>
           ))}
         </ol>

@@ -17,13 +17,15 @@ import { BoardView } from "./Board";
 import { ListView } from "./TicketList";
 
 const Sprints = lazy(async () => (await import("./Sprints")).Sprints);
+const Labels = lazy(async () => (await import("./TicketLabels")).Labels);
 
-type View = "board" | "list" | "sprints";
+const views = ["board", "list", "sprints", "labels"] as const;
+type View = (typeof views)[number];
 
 export function TicketsPage() {
   const place = usePlace();
   const { query } = useAddress();
-  const view = (["board", "list", "sprints"] as const).find((one) => one === query.get("view")) ?? "board";
+  const view = views.find((one) => one === query.get("view")) ?? "board";
   const filter: Filter = {
     search: query.get("search") || undefined,
     type: query.get("type") || undefined,
@@ -52,14 +54,17 @@ export function TicketsPage() {
         tabs={[
           { name: "board", title: t("Board") },
           { name: "list", title: t("List") },
-          { name: "sprints", title: t("Sprints") }
+          { name: "sprints", title: t("Sprints") },
+          { name: "labels", title: t("Labels") }
         ]} />
-      {view !== "sprints" && <Filters filter={filter} sprints={sprints.data ?? []} />}
+      {(view === "board" || view === "list") && <Filters filter={filter} sprints={sprints.data ?? []} />}
       {view === "board" ?
         <BoardView key={turn} filter={filter} /> :
         view === "list" ?
-        <ListView key={turn} filter={filter} /> :
-        <Sprints sprints={sprints} />}
+        <ListView key={turn} filter={filter} sprints={sprints.data ?? []} /> :
+        view === "sprints" ?
+        <Sprints sprints={sprints} /> :
+        <Labels />}
       {isNew && (
         <NewTicket
           sprints={sprints.data ?? []}

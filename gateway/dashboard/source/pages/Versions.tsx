@@ -6,9 +6,12 @@ import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Menu, Section, Show } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
 import { Choice, errorOf, Form, TextField } from "../system/form";
+import { lazy } from "../system/lazy";
 import { usePages } from "../system/load";
 import { Table } from "../system/table";
-import { day, t } from "../text";
+import { day, number as numberText, t } from "../text";
+
+const VersionPictures = lazy(async () => (await import("./Pictures")).VersionPictures);
 
 export function Versions() {
   const place = usePlace();
@@ -51,7 +54,7 @@ export function Versions() {
             id={(version) => version.number}
             hasMore={list.hasMore}
             more={list.more}
-            open={place.may("applications", "update") ? edit : undefined}
+            open={edit}
             columns={[
               {
                 name: "number",
@@ -89,6 +92,14 @@ export function Versions() {
                 cell: (version) => <span className="soft">{Object.values(version.notes)[0]}</span>
               },
               {
+                name: "pictures",
+                title: t("Pictures"),
+                width: "90px",
+                isNumber: true,
+                isExtra: true,
+                cell: (version) => version.pictures.length > 0 && numberText(version.pictures.length)
+              },
+              {
                 name: "menu",
                 title: "",
                 width: "56px",
@@ -113,26 +124,40 @@ export function Versions() {
             } />
         )}
       </Show>
-      {edited && <VersionForm version={edited === "new" ? null : edited} close={() => edit(null)} done={done} />}
+      {edited && (
+        <VersionForm
+          version={edited === "new" ? null : edited}
+          close={() => edit(null)}
+          changed={list.reload}
+          done={done} />
+      )}
       {dialog}
     </Section>
   );
 }
 
-function VersionForm({ version, close, done }: { version: Version | null; close: () => void; done: () => void }) {
+function VersionForm(
+  { version, close, changed, done }: {
+    version: Version | null;
+    close: () => void;
+    changed: () => void;
+    done: () => void;
+  }
+) {
   const place = usePlace();
+  const isReadOnly = !place.may("applications", "update");
   const [number, setNumber] = useState(version?.number ?? "");
   const [build, setBuild] = useState(version?.build ?? "");
   const [state, setState] = useState<Version["state"]>(version?.state ?? "planned");
   const [releaseDate, setDate] = useState(version?.releaseDate ?? "");
-  const [notes, setNotes] = useState(version?.notes["en"] ?? "");
+  const [notes, setNotes] = useState<Record<string, string>>({ en: "", ...version?.notes });
   const [problem, report] = useState<unknown>(undefined);
   const body = {
     number,
     build,
     state,
     releaseDate: releaseDate || null,
-    notes: { ...version?.notes, ...(notes ? { en: notes } : {}) }
+    notes: Object.fromEntries(Object.entries(notes).filter(([, text]) => text))
   };
   const send = async () => {
     if (version) {
@@ -141,8 +166,17 @@ function VersionForm({ version, close, done }: { version: Version | null; close:
     done();
   };
   return (
-    <Dialog title={version ? t("Version {number}", { number: version.number }) : t("New version")} close={close}>
-      <Form send={send} action={t("Save")} cancel={close} fields={["number", "build", "releaseDate"]} report={report}>
+    <Dialog
+      title={version ? t("Version {number}", { number: version.number }) : t("New version")}
+      close={close}
+      isWide={version !== null}>
+      <Form
+        send={send}
+        action={t("Save")}
+        cancel={close}
+        fields={["number", "build", "releaseDate"]}
+        report={report}
+        isReadOnly={isReadOnly}>
         <div className="pair">
           <TextField
             label={t("Version")}
@@ -151,14 +185,22 @@ function VersionForm({ version, close, done }: { version: Version | null; close:
             isRequired
             autoFocus
             placeholder="1.2.0"
+            isDisabled={isReadOnly}
             error={errorOf("number", problem)} />
-          <TextField label={t("Build")} value={build} change={setBuild} isOptional error={errorOf("build", problem)} />
+          <TextField
+            label={t("Build")}
+            value={build}
+            change={setBuild}
+            isOptional
+            isDisabled={isReadOnly}
+            error={errorOf("build", problem)} />
         </div>
         <div className="pair">
           <Choice
             label={t("State")}
             value={state}
             change={setState}
+            isDisabled={isReadOnly}
             options={[{ value: "planned", title: t("Planned") }, { value: "released", title: t("Released") }]} />
           <TextField
             label={t("Date")}
@@ -166,10 +208,21 @@ function VersionForm({ version, close, done }: { version: Version | null; close:
             value={releaseDate}
             change={setDate}
             isOptional
+            isDisabled={isReadOnly}
             error={errorOf("releaseDate", problem)} />
         </div>
-        <TextField label={t("Notes")} value={notes} change={setNotes} lines={4} isOptional />
+        {Object.entries(notes).map(([language, text]) => (
+          <TextField
+            key={language}
+            label={language === "en" ? t("Notes") : t("Notes in {language}", { language })}
+            value={text}
+            change={(next) => setNotes({ ...notes, [language]: next })}
+            lines={4}
+            isOptional
+            isDisabled={isReadOnly} />
+        ))}
       </Form>
+      {version && <VersionPictures version={version} changed={changed} />}
     </Dialog>
   );
 }

@@ -34,6 +34,15 @@ export function useDraft(kind: Kind, name: string): Loaded<Tagged<Draft>> {
   }, [place.app.id, place.environment, kind, name]);
 }
 
+/** The flags of the draft, by name. */
+export async function readFlags(place: Place): Promise<Record<string, any>> {
+  // The list first, as above.
+  const kind = given(place, { kind: "flags" });
+  const list = await request("GET /admin/apps/{app}/config/{kind}", { ...kind, query: { limit: 1 } });
+  if (list.body.data.length === 0) return {};
+  return (await request("GET " + path, given(place, { kind: "flags", name: "default" }))).body.flags ?? {};
+}
+
 /** The list's entry for a document; no call returns it for a single document. */
 async function readDocument(place: Place, kind: Kind, name: string): Promise<ConfigDocument | undefined> {
   let after: string | undefined;

@@ -2,11 +2,12 @@
 
 import { ReactNode, useEffect, useMemo, useState, useSyncExternalStore } from "react";
 import { call } from "../api/client";
-import { dropReturn } from "../api/providers";
+import { againAt, dropReturn } from "../api/providers";
 import { may, restore, session, signOut } from "../api/session";
 import { Boundary, Button, Empty, Link, Loading, Menu, Refused } from "../system/basics";
 import { Select } from "../system/form";
 import { Icon, Logo } from "../system/icons";
+import { lazy } from "../system/lazy";
 import { useLoad } from "../system/load";
 import { go, match, setQuery, useAddress } from "../system/router";
 import { Toasts } from "../system/toast";
@@ -18,8 +19,13 @@ import { Palette } from "./Palette";
 import { addressOf, AppInfo, Environment, makePlace, PlaceContext } from "./place";
 
 const placeKey = "martlet.place";
+const SignInAgain = lazy(async () => (await import("../pages/SignInAgain")).SignInAgain);
 
 export function App() {
+  return againAt ? <SignInAgain provider={againAt} /> : <Main />;
+}
+
+function Main() {
   const state = useSyncExternalStore(session.subscribe, session.state);
   useSyncExternalStore(session.subscribe, session.member);
   useEffect(() => {

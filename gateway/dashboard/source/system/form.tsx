@@ -13,7 +13,8 @@ interface FieldProperties {
   isOptional?: boolean;
 }
 
-function Frame(
+/** A label above a field, and a hint or an error below it. */
+export function Frame(
   { label, hint, error, isOptional, id, children }: FieldProperties & { id: string; children?: ReactNode }
 ) {
   return (

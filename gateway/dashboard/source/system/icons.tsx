@@ -28,6 +28,7 @@ const paths = {
   close: "M3.500 3.500l9 9M12.500 3.500l-9 9",
   plus: "M8 3v10M3 8h10",
   check: "M3 8.500l3.500 3.500L13 4.500",
+  up: "M4 10l4-4 4 4",
   down: "M4 6l4 4 4-4",
   right: "M6 4l4 4-4 4",
   left: "M10 4L6 8l4 4",

@@ -30,10 +30,16 @@ interface Properties<Row> {
   current?: string | number;
   selected?: Set<string | number>;
   select?: (id: string | number) => void;
+  /** Puts a box above those of the rows, for all rows that were read. */
+  selectAll?: (isSelected: boolean) => void;
 }
 
-const rowHeight = 40;
+/** Rows that a finger can hit are a little higher. As in style.css. */
+const isForFingers = window.matchMedia("(max-width: 860px), (pointer: coarse)");
+const heightOfRows = () => (isForFingers.matches ? 48 : 40);
 const ahead = 12;
+/** On a phone, a table whose columns need more than its width scrolls sideways. */
+const leastWidth = 120;
 
 export function Table<Row>(given: Properties<Row>) {
   const { rows, columns, more, hasMore } = given;
@@ -47,6 +53,7 @@ export function Table<Row>(given: Properties<Row>) {
     const top = given.isTall ?
       element.scrollTop :
       scroller.getBoundingClientRect().top - element.getBoundingClientRect().top;
+    const rowHeight = heightOfRows();
     const from = Math.max(0, Math.floor(top / rowHeight) - ahead);
     const to = from + Math.ceil(scroller.clientHeight / rowHeight) + 2 * ahead;
     setRange((old) => (old.from === from && old.to === to ? old : { from, to }));
@@ -67,6 +74,9 @@ export function Table<Row>(given: Properties<Row>) {
   const isLong = rows.length > 100;
   const [from, to] = isLong ? [Math.min(range.from, rows.length), Math.min(range.to, rows.length)] : [0, rows.length];
   const span = columns.length + (given.select ? 1 : 0);
+  const rowHeight = heightOfRows();
+  const narrowWidth = columns.filter((column) => !column.isExtra)
+    .reduce((sum, { width }) => sum + (width?.endsWith("px") ? parseInt(width) : leastWidth), given.select ? 44 : 0);
 
   const act = (row: Row, event: MouseEvent) => {
     if ((event.target as HTMLElement).closest("a, button, input, label, select, summary")) return;
@@ -103,7 +113,11 @@ export function Table<Row>(given: Properties<Row>) {
 
   return (
     <div className={"table" + (given.isTall ? " tall" : "")} ref={box}>
-      <table className="fixed" aria-label={given.label} aria-rowcount={hasMore ? -1 : rows.length + 1}>
+      <table
+        className="fixed"
+        style={{ "--narrow": narrowWidth + "px" }}
+        aria-label={given.label}
+        aria-rowcount={hasMore ? -1 : rows.length + 1}>
         <colgroup>
           {given.select && <col className="select-column" />}
           {columns.map((column) => (
@@ -112,7 +126,17 @@ export function Table<Row>(given: Properties<Row>) {
         </colgroup>
         <thead>
           <tr>
-            {given.select && <th />}
+            {given.select && (
+              <th>
+                {given.selectAll && (
+                  <input
+                    type="checkbox"
+                    checked={rows.every((row) => given.selected?.has(given.id(row)))}
+                    aria-label={t("Select all rows")}
+                    onChange={(event) => given.selectAll?.(event.currentTarget.checked)} />
+                )}
+              </th>
+            )}
             {columns.map((column) => <th key={column.name} scope="col" className={classes(column)}>{column.title}</th>)}
           </tr>
         </thead>
@@ -133,12 +157,14 @@ export function Table<Row>(given: Properties<Row>) {
                 className={(isActive ? "active" : "") + (given.current === id ? " current" : "")}
                 onClick={isActive ? (event) => act(row, event) : undefined}>
                 {given.select && (
-                  <td>
-                    <input
-                      type="checkbox"
-                      checked={given.selected?.has(id) ?? false}
-                      aria-label={t("Select row")}
-                      onChange={() => given.select?.(id)} />
+                  <td className="tick">
+                    <label>
+                      <input
+                        type="checkbox"
+                        checked={given.selected?.has(id) ?? false}
+                        aria-label={t("Select row")}
+                        onChange={() => given.select?.(id)} />
+                    </label>
                   </td>
                 )}
                 {columns.map((column) => <td key={column.name} className={classes(column)}>{column.cell(row)}</td>)}

@@ -14,6 +14,7 @@ struct PostConfiguration: Endpoint {
         one with the master key.
         """, callers: .client,
         parameters: [
+            .generation,
             .header(
                 "X-Device-Id", .string.maxLength(128),
                 """

@@ -6,8 +6,7 @@ import MartletCore
 import MartletHTTP
 
 /// An app version without a configuration gets that of the newest version below it. Without a theme in the path, the
-/// configuration without a theme is chosen, or else the theme Light, or else the first theme by name. An instance that
-/// has not reached `generation`, the id of a `FollowConfig` event, waits for it for up to two seconds. See
+/// configuration without a theme is chosen, or else the theme Light, or else the first theme by name. See
 /// `RemoteConfiguration` for the answer.
 struct ReadConfiguration: Endpoint {
     static let route = Route(
@@ -21,9 +20,7 @@ struct ReadConfiguration: Endpoint {
             .query("osVersion", .string.length(1, 200), "Can be tested by conditions."),
             .query("country", .string.length(1, 200), "Can be tested by conditions."),
             .query("build", .string.length(1, 200), "Can be tested by conditions."),
-            .query(
-                "generation", .integer.minimum(0),
-                "The id of the change event that caused the request; the answer waits up to two seconds to be as new."),
+            .generation,
             .header(
                 "X-Device-Id", .string.maxLength(128),
                 """
@@ -51,11 +48,10 @@ struct ReadConfiguration: Endpoint {
         let described = ConfigurationRequest.clientPropertyNames.compactMap { name in
             parameters[name[...]].map { (name, String($0)) }
         }
-        var clientRequest = try ConfigurationRequest(
+        let clientRequest = try ConfigurationRequest(
             appVersion: context.component("version"),
             theme: context.parameters.get("theme"),
             described: Dictionary(described) { $1 }, at: remote.experiments.now(), request, context)
-        clientRequest.generation = Int64(try request.number("generation", default: 0, in: 0...Int.max))
         return try await remote.response(to: clientRequest, request)
     }
 }

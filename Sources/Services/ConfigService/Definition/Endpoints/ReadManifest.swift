@@ -27,6 +27,7 @@ struct ReadManifest: Endpoint {
             .query(
                 "preview", .string,
                 "The token of a preview, from `POST …/config/definition/{name}/preview`; selects the draft."),
+            .generation,
             .header("If-None-Match", .string, "The `ETag` of an earlier answer."),
         ],
         answers: [
@@ -102,7 +103,7 @@ struct ReadManifest: Endpoint {
     let users: UserAttributes
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await live.current(try context.space)
+        let space = try await live.current(try context.space, reaching: request.generation)
         let capabilities = try ClientCapabilities(request)
         if let token = request.uri.queryParameters["preview"] {
             return try await preview(by: token, capabilities, to: request, context)

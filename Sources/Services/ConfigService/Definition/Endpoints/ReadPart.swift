@@ -13,6 +13,7 @@ struct ReadPart: Endpoint {
             .definitionName,
             .path("sha256", .string, "The part's SHA-256 from the manifest: 64 hexadecimal digits."),
             .query("preview", .string, "The token of a preview; selects a part of the draft."),
+            .generation,
             .header("If-None-Match", .string, "The `ETag` of an earlier answer."),
         ],
         answers: [
@@ -29,7 +30,7 @@ struct ReadPart: Endpoint {
     let previews: DefinitionPreviews
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await live.current(try context.space)
+        let space = try await live.current(try context.space, reaching: request.generation)
         let sha256 = context.component("sha256")
         guard sha256.utf8.count == 64, sha256.utf8.allSatisfy({ Character(Unicode.Scalar($0)).isHexDigit }) else {
             throw ServiceError(.invalidID, "Expected a part's SHA-256: 64 hexadecimal digits.", field: "sha256")

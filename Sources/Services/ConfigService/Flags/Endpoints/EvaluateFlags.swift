@@ -91,7 +91,8 @@ struct EvaluateForApp: Endpoint {
         .post, "/flags/evaluate", "evaluateFlagsForApp",
         "Evaluates all flags for an app on a device and its signed-in user.", callers: .client,
         parameters: [
-            .header("If-None-Match", .string, "The `ETag` of an earlier answer.")
+            .generation,
+            .header("If-None-Match", .string, "The `ETag` of an earlier answer."),
         ],
         body: .json(
             .object(
@@ -143,7 +144,7 @@ struct EvaluateForApp: Endpoint {
             throw ServiceError(.invalidBody, "Expected an object, found \(json.phrase).", field: "context")
         }
         let now = experiments.now()
-        let space = try await live.current(try context.space)
+        let space = try await live.current(try context.space, reaching: request.generation)
         let flagContext = await EvaluationContext(json, principal: principal, deviceID: try request.deviceID, now: now)
             .addingUserAttributes(users, space.needsOfFlags)
         let evaluation = await FlagEvaluation(in: space, for: flagContext, at: now, by: experiments)

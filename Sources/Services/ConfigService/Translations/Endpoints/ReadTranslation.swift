@@ -17,6 +17,7 @@ struct ReadTranslation: Endpoint {
         parameters: [
             .path("language", .string, "A language tag, such as `de` or `pt-BR`."),
             .path("version", .string, "The app version."),
+            .generation,
             .header("If-None-Match"),
         ],
         answers: [
@@ -43,6 +44,7 @@ struct ReadTranslation: Endpoint {
             .path(
                 "version", .string,
                 "The app version and the number of the version of its translations, such as `1.2.0~7`."),
+            .generation,
             .header("If-None-Match"),
         ],
         answers: [
@@ -70,7 +72,7 @@ struct ReadTranslation: Endpoint {
         }
         let space = try context.space
         let (name, number) = try place(context.parameters.get("version") ?? "")
-        let current = try await live.current(space)
+        let current = try await live.current(space, reaching: request.generation)
         let found = isVersioned ? current[DocumentKey(.translation, name)] : current.translations(for: name)
         guard let document = found, let tables = document.compiled as? TranslationTables else {
             throw ServiceError(.documentNotFound, "No translations are live for this app version.")

@@ -4,6 +4,9 @@ import MartletCore
 import MartletPostgres
 
 extension MessageStore {
+    /// An app whose messages take longer to count gets no counts.
+    private static let countingLimit: Duration = .seconds(10)
+
     func find(_ id: UUID, in space: Int32) async throws -> Message? {
         try await postgres.query(Self.selection(id, in: space)).first.map { try Message($0) }
     }
@@ -50,5 +53,39 @@ extension MessageStore {
             ORDER BY m.created DESC, m.id DESC LIMIT \(limit)
             """
         ).map { try ShownMessage($0) }
+    }
+
+    /// The length of a step of `counts`.
+    enum Interval: String, Sendable {
+        case day, month
+    }
+
+    /// JSON objects with the number of messages that were created in each step and of their deliveries by result. The
+    /// last step is the current day or month (UTC); steps without messages are included.
+    func counts(_ interval: Interval, steps: Int, in space: Space) async throws -> [String] {
+        let step: PostgresQuery =
+            switch interval {
+            case .day: "interval '1 day'"
+            case .month: "interval '1 month'"
+            }
+        return try await postgres.query(
+            """
+            WITH bounds AS (
+                SELECT date_trunc(\(interval.rawValue), now() AT TIME ZONE 'UTC') - \(Int32(steps - 1)) * \(step) AS first,
+                    date_trunc(\(interval.rawValue), now() AT TIME ZONE 'UTC') AS last),
+            counted AS (
+                SELECT date_trunc(\(interval.rawValue), m.created AT TIME ZONE 'UTC') AS step, count(*) AS messages,
+                    sum(d.accepted) AS accepted, sum(d.failed) AS failed, sum(d.unknown) AS unknown, sum(d.opened) AS opened
+                FROM bounds, notifications.messages AS m, LATERAL (
+                    SELECT sum(accepted) AS accepted, sum(failed) AS failed, sum(unknown) AS unknown, sum(opened) AS opened
+                    FROM notifications.delivery_counts AS c WHERE c.message = m.id) AS d
+                WHERE m.space = \(space.id) AND m.created >= bounds.first AT TIME ZONE 'UTC' GROUP BY 1)
+            SELECT jsonb_build_object(
+                'from', to_char(s.step, 'YYYY-MM-DD"T"HH24:MI:SS"Z"'), 'messages', coalesce(c.messages, 0),
+                'accepted', coalesce(c.accepted, 0), 'failed', coalesce(c.failed, 0), 'unknown', coalesce(c.unknown, 0),
+                'opened', coalesce(c.opened, 0))::text
+            FROM bounds, generate_series(first, last, \(step)) AS s (step) LEFT JOIN counted AS c ON c.step = s.step ORDER BY s.step
+            """, timeout: Self.countingLimit
+        ).map { try $0.decode(0) }
     }
 }

@@ -135,6 +135,10 @@ struct ListIssueHistory: Endpoint {
             .query("before", .integer.minimum(1)),
             .query("limit", .integer.range(1, 200).defaulting(to: 50)),
         ],
+        details: """
+            `authorName` is the name of the staff member who made the change, `toName` of the one to whom the issue \
+            was assigned. Both are null for others, and while the auth service is unavailable.
+            """,
         answers: [
             .answer(200, "A page of changes.", .json(.object))
         ],
@@ -149,7 +153,8 @@ struct ListIssueHistory: Endpoint {
         let id = try await context.issue(tracking.reader, in: space)
         let list = try await tracking.reader.history(of: id, before: Int64(before), limit: limit + 1)
         let page = list.prefix(limit)
-        return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.id) } : nil)
+        let entries = try await tracking.assignees.namedEntries(page.map(\.json), .crashes, in: space)
+        return .page(entries, next: list.count > limit ? page.last.map { String($0.id) } : nil)
     }
 }
 

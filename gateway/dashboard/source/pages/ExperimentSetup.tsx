@@ -1,0 +1,272 @@
+// What an A/B test compares: its variations, and the metrics that decide between them.
+
+import { usePlace } from "../shell/place";
+import { Badge, Button, Notice, Section } from "../system/basics";
+import { Check, TextField } from "../system/form";
+import { useLoad } from "../system/load";
+import { own } from "../system/own";
+import { number, t } from "../text";
+import { readFlags } from "./document";
+import { Metrics } from "./ExperimentMetrics";
+import {
+  fits,
+  Flag,
+  isNumber,
+  isRecord,
+  isText,
+  Members,
+  pass,
+  readPercent,
+  readScalar,
+  Scalar,
+  starts,
+  typeOf,
+  withMember,
+  without,
+  writeScalar
+} from "./flagRules";
+import { AddName, Labelled, NotShown, TypedValue, ValueInput } from "./TypedInputs";
+
+const mostVariations = 20;
+
+type Change = (draft: Members) => void;
+
+export function Setup({ draft, change, isReadOnly }: { draft: Members; change: Change; isReadOnly: boolean }) {
+  const place = usePlace();
+  const flags = useLoad(
+    async (): Promise<Record<string, Flag>> => (place.may("config", "read") ? readFlags(place) : {}),
+    [place.app.id, place.environment]
+  );
+  return (
+    <div className="stack-large">
+      {draft.state === "running" && (
+        <Notice>
+          {t("The test runs as it was when it started. Changes take effect when it is started again.")}
+        </Notice>
+      )}
+      <fieldset className="stack-large" disabled={isReadOnly || draft.state === "decided"}>
+        <Variations draft={draft} change={change} flags={flags.data ?? {}} />
+        <Metrics draft={draft} change={change} />
+      </fieldset>
+    </div>
+  );
+}
+
+interface Pin {
+  name?: string;
+  version?: number;
+}
+
+const isPin = (value: unknown) =>
+  isRecord(value) && pass(value, ["name"], isText) && pass(value, ["version"], isNumber);
+
+/** Whether the form can show a variation. */
+const isShown = (variation: unknown): variation is Members =>
+  isRecord(variation) && isText(variation.key) && pass(variation, ["name"], isText) &&
+  pass(variation, ["weight"], isNumber) && pass(variation, ["flags"], isRecord) &&
+  pass(variation, ["configuration"], isPin);
+
+function Variations({ draft, change, flags }: { draft: Members; change: Change; flags: Record<string, Flag> }) {
+  const all: unknown[] = Array.isArray(draft.variations) ? draft.variations : [];
+  const set = (variations: unknown[]) => change({ ...draft, variations });
+  const replace = (index: number, next: Members) => set(all.map((one, place) => (place === index ? next : one)));
+  const shown = all.filter(isShown);
+  const weights = shown.map((one) => own(one, "weight") as number | undefined);
+  const hasWeights = weights.some((one) => one !== undefined);
+  const sum = weights.reduce<number>((total, one) => total + (one ?? 0), 0);
+  const keys = shown.map((one) => String(one.key));
+  const freeKey = () => {
+    let n = all.length;
+    while (keys.includes("variation-" + n)) n++;
+    return "variation-" + n;
+  };
+  // The others keep their proportions.
+  const add = () => {
+    const share = 1 / (all.length + 1);
+    const others = hasWeights ? scaled(all, 1 - share) : all;
+    set([...others, { key: freeKey(), ...(hasWeights ? { weight: rounded(share) } : {}) }]);
+  };
+  const remove = (index: number) => {
+    const rest = all.filter((_, place) => place !== index);
+    const left = 1 - (weights[shown.indexOf(all[index] as Members)] ?? 0);
+    set(hasWeights && left > 0 ? scaled(rest, 1 / left) : rest);
+  };
+  const weigh = (isOn: boolean) =>
+    set(all.map((one) => (isShown(one) ? withMember(one, "weight", isOn ? rounded(1 / all.length) : undefined) : one)));
+  if (draft.variations != null && !Array.isArray(draft.variations)) return <NotShown value={draft.variations} />;
+  return (
+    <Section
+      title={t("Variations")}
+      note={t("The others are compared with the first, the control. A variation gives flags other values.")}>
+      <TextField
+        label={t("Configuration that is replaced")}
+        hint={t("Only if variations have configurations. Such as 1.2.0 or 1.2.0~Dark.")}
+        value={String(own(draft, "configuration") ?? "")}
+        change={(configuration) => change(withMember(draft, "configuration", configuration || undefined))}
+        isCode
+        isOptional />
+      <Check
+        label={t("Different shares")}
+        hint={t("Off: all variations get the same share.")}
+        value={hasWeights}
+        change={weigh} />
+      {hasWeights && (sum < 0.99 || sum > 1.01 || weights.some((one) => one === undefined)) && (
+        <Notice tone="warning">
+          {t("The shares add up to {n} %, not to 100 %.", { n: number(percentOf(sum)) })}
+        </Notice>
+      )}
+      <ol className="stack" aria-label={t("Variations")}>
+        {all.map((variation, index) => (
+          <li key={index} className="card">
+            <div className="row">
+              <h3>{isShown(variation) ? String(variation.name ?? variation.key) : t("Variation")}</h3>
+              {index === 0 && <Badge>{t("control")}</Badge>}
+              <Button
+                icon="trash"
+                kind="quiet"
+                isSmall
+                isDisabled={all.length <= 2}
+                label={t("Remove variation {n}", { n: index + 1 })}
+                onPress={() => remove(index)} />
+            </div>
+            {isShown(variation) ?
+              (
+                <VariationFields
+                  variation={variation}
+                  change={(next) => replace(index, next)}
+                  flags={flags}
+                  hasWeight={hasWeights}
+                  hasConfiguration={Boolean(draft.configuration)} />
+              ) :
+              <NotShown value={variation} />}
+          </li>
+        ))}
+      </ol>
+      <div>
+        <Button icon="plus" isDisabled={all.length >= mostVariations} onPress={add}>{t("Add a variation")}</Button>
+      </div>
+    </Section>
+  );
+}
+
+const rounded = (share: number) => Math.round(share * 10_000) / 10_000;
+const percentOf = (share: number) => Math.round(share * 1_000_000) / 10_000;
+
+const scaled = (variations: unknown[], factor: number) =>
+  variations.map((one) =>
+    isShown(one) && isNumber(one.weight) ? { ...one, weight: rounded(Number(one.weight) * factor) } : one
+  );
+
+function VariationFields(
+  { variation, change, flags, hasWeight, hasConfiguration }: {
+    variation: Members;
+    change: (variation: Members) => void;
+    flags: Record<string, Flag>;
+    hasWeight: boolean;
+    hasConfiguration: boolean;
+  }
+) {
+  const values = (own(variation, "flags") ?? {}) as Members;
+  const pin = (own(variation, "configuration") ?? {}) as Pin;
+  const setFlags = (next: Members) =>
+    change(withMember(variation, "flags", Object.keys(next).length > 0 ? next : undefined));
+  const setPin = (name: string, value: unknown) => {
+    const next = withMember({ ...pin } as Members, name, value);
+    change(withMember(variation, "configuration", Object.keys(next).length > 0 ? next : undefined));
+  };
+  const weight = own(variation, "weight") as number | undefined;
+  return (
+    <div className="stack">
+      <div className="pair">
+        <TextField
+          label={t("Key")}
+          value={String(variation.key)}
+          change={(key) => change({ ...variation, key })}
+          isCode
+          isRequired />
+        <TextField
+          label={t("Name")}
+          value={String(own(variation, "name") ?? "")}
+          change={(name) => change(withMember(variation, "name", name || undefined))}
+          isOptional />
+        {hasWeight && (
+          <Labelled
+            label={t("Share in percent")}
+            control={(id) => (
+              <ValueInput<number | null>
+                id={id}
+                label=""
+                value={weight === undefined ? null : percentOf(weight)}
+                change={(next) => change(withMember(variation, "weight", next === null ? undefined : next / 100))}
+                read={readPercent}
+                write={(next) => (next === null ? "" : String(next))}
+                problem={t("This is no number from 0 to 100.")}
+                isRequired />
+            )} />
+        )}
+      </div>
+      {(hasConfiguration || own(variation, "configuration") !== undefined) && (
+        <div className="pair">
+          <TextField
+            label={t("Configuration")}
+            hint={t("Empty: what is live.")}
+            value={pin.name ?? ""}
+            change={(name) => setPin("name", name || undefined)}
+            isCode
+            isOptional />
+          <TextField
+            label={t("Version of the configuration")}
+            type="number"
+            value={pin.version === undefined ? "" : String(pin.version)}
+            change={(version) => setPin("version", version === "" ? undefined : Number(version))}
+            isOptional />
+        </div>
+      )}
+      <fieldset className="stack">
+        <legend className="strong">{t("Flags")}</legend>
+        {Object.entries(values).map(([name, value]) => (
+          <div key={name} className="toolbar">
+            <code>{name}</code>
+            <span className="grow">
+              <FlagValue
+                flag={own(flags, name)}
+                label={t("Value of {name}", { name })}
+                value={value}
+                change={(next) => setFlags(withMember(values, name, next))} />
+            </span>
+            <Button
+              icon="trash"
+              kind="quiet"
+              isSmall
+              label={t("Remove {name}", { name })}
+              onPress={() => setFlags(without(values, [name]))} />
+          </div>
+        ))}
+        <AddName
+          label={t("Name of a flag")}
+          taken={Object.keys(values)}
+          words={Object.keys(flags)}
+          add={(name) => setFlags({ ...values, [name]: startOf(own(flags, name)) })} />
+      </fieldset>
+    </div>
+  );
+}
+
+/** Something else than the flag's default: the other one of a boolean. */
+const startOf = (flag: Flag | undefined): unknown =>
+  !flag ? true : typeOf(flag) === "boolean" ? flag.default !== true : flag.default ?? starts[typeOf(flag)];
+
+function FlagValue(
+  { flag, label, value, change }: {
+    flag: Flag | undefined;
+    label: string;
+    value: unknown;
+    change: (value: unknown) => void;
+  }
+) {
+  if (flag && fits(typeOf(flag), value)) return <TypedValue type={typeOf(flag)} {...{ label, value, change }} />;
+  if (typeof value === "object") return <TypedValue type="json" {...{ label, value, change }} />;
+  return (
+    <ValueInput<Scalar> {...{ label, change }} value={value as Scalar} read={readScalar} write={writeScalar} />
+  );
+}

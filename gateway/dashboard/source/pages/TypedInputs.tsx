@@ -1,0 +1,165 @@
+// Inputs for values of a document: what is typed is text, what is stored is a number, a list or JSON.
+
+import { ReactNode, useEffect, useId, useRef, useState } from "react";
+import { Button, Notice } from "../system/basics";
+import { Frame, Select } from "../system/form";
+import { JSONView } from "../system/json";
+import { t } from "../text";
+import { asItIs, FlagType, readNumber, readStrict, writeStrict } from "./flagRules";
+
+/**
+ * An input whose text stands for a value. While `read` returns undefined, the text stands for none: it is marked as
+ * wrong, and the former value stays.
+ */
+export function ValueInput<Value>(
+  { id, label, value, change, read, write, problem, isRequired, isCode, placeholder, words }: {
+    /** Of an input with a visible label. */
+    id?: string;
+    label: string;
+    value: Value;
+    change: (value: Value) => void;
+    read: (text: string) => Value | undefined;
+    write: (value: Value) => string;
+    /** Why a text stands for no value. */
+    problem?: string;
+    isRequired?: boolean;
+    isCode?: boolean;
+    placeholder?: string;
+    /** Suggestions. */
+    words?: string[];
+  }
+) {
+  // The text as it was typed: `1.0` must not become `1` before `1.05` is complete.
+  const [typed, setTyped] = useState({ text: write(value), value });
+  const isTyped = JSON.stringify(typed.value) === JSON.stringify(value);
+  const text = isTyped ? typed.text : write(value);
+  const isWrong = read(text) === undefined;
+  const input = useRef<HTMLInputElement | null>(null);
+  const list = useId();
+  const note = isWrong ? problem ?? t("This is not JSON.") : "";
+  useEffect(() => input.current?.setCustomValidity(note), [note]);
+  return (
+    <>
+      <input
+        ref={input}
+        id={id}
+        className={isCode ? "code" : undefined}
+        value={text}
+        aria-label={id ? undefined : label}
+        aria-invalid={isWrong ? true : undefined}
+        required={isRequired}
+        placeholder={placeholder}
+        list={words ? list : undefined}
+        autoComplete="off"
+        spellCheck={isCode ? false : undefined}
+        onChange={(event) => {
+          const next = event.currentTarget.value;
+          const found = read(next);
+          setTyped({ text: next, value: found === undefined ? value : found });
+          if (found !== undefined) change(found);
+        }} />
+      {words && (
+        <datalist id={list}>
+          {words.map((word) => <option key={word} value={word} />)}
+        </datalist>
+      )}
+    </>
+  );
+}
+
+/** The value of a flag, in the input that its type asks for. */
+export function TypedValue(
+  { id, type, label, value, change }: {
+    id?: string;
+    type: FlagType;
+    label: string;
+    value: unknown;
+    change: (value: unknown) => void;
+  }
+) {
+  switch (type) {
+    case "boolean":
+      return (
+        <Select
+          id={id}
+          label={label}
+          value={String(value)}
+          change={(next) => change(next === "true")}
+          options={["true", "false"].map((one) => ({ value: one, title: one }))} />
+      );
+    case "number":
+      return (
+        <ValueInput<unknown>
+          {...{ id, label, value, change }}
+          read={(text) => readNumber(text)}
+          write={String}
+          problem={t("This is not a number.")}
+          isRequired />
+      );
+    case "string":
+      return <ValueInput<unknown> {...{ id, label, value, change }} read={asItIs} write={String} />;
+    default:
+      return <ValueInput<unknown> {...{ id, label, value, change }} read={readStrict} write={writeStrict} isCode />;
+  }
+}
+
+/** A field with a visible label around an input of this file. */
+export function Labelled(
+  { label, hint, isOptional, control }: {
+    label: string;
+    hint?: ReactNode;
+    isOptional?: boolean;
+    control: (id: string) => ReactNode;
+  }
+) {
+  const id = useId();
+  return <Frame {...{ label, hint, isOptional, id }}>{control(id)}</Frame>;
+}
+
+/** A name to add to a list; Enter adds it, too. */
+export function AddName(
+  { label, taken, words, add }: { label: string; taken: string[]; words?: string[]; add: (name: string) => void }
+) {
+  const [name, setName] = useState("");
+  const list = useId();
+  const isUsable = name.trim() !== "" && !taken.includes(name.trim());
+  const send = () => {
+    if (!isUsable) return;
+    add(name.trim());
+    setName("");
+  };
+  return (
+    <div className="toolbar adder">
+      <span className="grow">
+        <input
+          value={name}
+          placeholder={label}
+          aria-label={label}
+          list={words ? list : undefined}
+          autoComplete="off"
+          onChange={(event) => setName(event.currentTarget.value)}
+          onKeyDown={(event) => {
+            if (event.key !== "Enter") return;
+            event.preventDefault();
+            send();
+          }} />
+      </span>
+      {words && (
+        <datalist id={list}>
+          {words.filter((word) => !taken.includes(word)).map((word) => <option key={word} value={word} />)}
+        </datalist>
+      )}
+      <Button icon="plus" isSmall isDisabled={!isUsable} onPress={send}>{t("Add")}</Button>
+    </div>
+  );
+}
+
+/** A part of a document with something that its form does not know. */
+export function NotShown({ value }: { value: unknown }) {
+  return (
+    <>
+      <Notice>{t("The form cannot show this, so it leaves it as it is. Edit it as JSON.")}</Notice>
+      <JSONView value={value} />
+    </>
+  );
+}

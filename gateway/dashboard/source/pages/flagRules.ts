@@ -1,0 +1,329 @@
+// The part of flags, rules and conditions that the forms show. What has anything else in it stays JSON: see
+// docs/how-to/flags-and-parameters.md for the whole grammar.
+
+import { own } from "../system/own";
+
+export type FlagType = "boolean" | "number" | "string" | "json";
+export type Members = Record<string, unknown>;
+
+export interface Flag extends Members {
+  type?: string;
+  default?: unknown;
+  description?: string;
+  enabled?: boolean;
+  rules?: unknown[];
+}
+
+export const isRecord = (value: unknown): value is Members =>
+  typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The same members with another value for `name`, in their order; without it for undefined. */
+export function withMember<Kind extends Members>(members: Kind, name: string, value: unknown): Kind {
+  return value === undefined ? without(members, [name]) as Kind : { ...members, [name]: value };
+}
+
+export function without(members: Members, names: string[]): Members {
+  return Object.fromEntries(Object.entries(members).filter(([name]) => !names.includes(name)));
+}
+
+export const isText = (value: unknown) => typeof value === "string";
+export const isNumber = (value: unknown) => typeof value === "number";
+/** Whether each of the members is missing or passes the test. */
+export const pass = (members: Members, names: string[], test: (value: unknown) => boolean): boolean =>
+  names.every((name) => own(members, name) === undefined || test(members[name]));
+const onlyHas = (members: Members, known: string[]) => Object.keys(members).every((name) => known.includes(name));
+
+// Values
+
+export const typeOf = (flag: Flag): FlagType =>
+  (["boolean", "number", "string", "json"] as const).find((one) => one === flag.type) ?? "json";
+
+/** The value with which a flag of a type begins. */
+export const starts = { boolean: false, string: "", number: 0, json: {} } as const;
+
+export const fits = (type: FlagType, value: unknown): boolean =>
+  type === "json" ? value !== null && value !== undefined : typeof value === type;
+
+export const asItIs = (text: string) => text;
+
+export function readNumber(text: string): number | undefined {
+  const number = Number(text.trim().replace(",", "."));
+  return text.trim() === "" || !Number.isFinite(number) ? undefined : number;
+}
+
+/** Nil for an empty text; undefined for what is no percentage. */
+export function readPercent(text: string): number | null | undefined {
+  if (text.trim() === "") return null;
+  const number = readNumber(text);
+  return number !== undefined && number >= 0 && number <= 100 ? number : undefined;
+}
+
+export function readStrict(text: string): unknown {
+  try {
+    const value: unknown = JSON.parse(text);
+    return value === null ? undefined : value;
+  } catch {
+    return undefined;
+  }
+}
+
+export const writeStrict = (value: unknown): string => JSON.stringify(value) ?? "";
+
+export type Scalar = string | number | boolean;
+const isScalar = (value: unknown): value is Scalar => ["string", "number", "boolean"].includes(typeof value);
+
+/** Numbers, true, false and texts in quotes are read as such; everything else is a text. */
+export function readScalar(text: string): Scalar {
+  const value = readStrict(text);
+  return isScalar(value) ? value : text;
+}
+
+export const writeScalar = (value: Scalar): string =>
+  typeof value === "string" && readScalar(value) !== value ? JSON.stringify(value) : String(value);
+
+export function readList(text: string): Scalar[] {
+  const parts = text.match(/\s*"(?:[^"\\]|\\.)*"\s*(?=,|$)|[^,]+/g) ?? [];
+  return parts.map((part) => part.trim()).filter(Boolean).map(readScalar);
+}
+
+export const writeList = (values: Scalar[]): string =>
+  values.map((value) => {
+    const isPlain = typeof value !== "string" || (value !== "" && value === value.trim() && !/[,"]/.test(value));
+    return isPlain ? writeScalar(value) : JSON.stringify(value);
+  }).join(", ");
+
+// Conditions
+
+type Operand = "value" | "list" | "text" | "group" | "time" | "none";
+
+export const comparisons = {
+  is: { title: "is", operand: "value" },
+  $ne: { title: "is not", operand: "value" },
+  $in: { title: "is one of", operand: "list" },
+  $nin: { title: "is none of", operand: "list" },
+  $ini: { title: "is one of, ignoring case", operand: "list" },
+  $nini: { title: "is none of, ignoring case", operand: "list" },
+  $inGroup: { title: "is in the group", operand: "group" },
+  $notInGroup: { title: "is not in the group", operand: "group" },
+  $lt: { title: "is less than", operand: "value" },
+  $lte: { title: "is at most", operand: "value" },
+  $gt: { title: "is greater than", operand: "value" },
+  $gte: { title: "is at least", operand: "value" },
+  $veq: { title: "is version", operand: "text" },
+  $vne: { title: "is not version", operand: "text" },
+  $vlt: { title: "is before version", operand: "text" },
+  $vlte: { title: "is at most version", operand: "text" },
+  $vgt: { title: "is after version", operand: "text" },
+  $vgte: { title: "is at least version", operand: "text" },
+  $regex: { title: "matches the pattern", operand: "text" },
+  $regexi: { title: "matches the pattern, ignoring case", operand: "text" },
+  $after: { title: "is not before the time", operand: "time" },
+  $before: { title: "is before the time", operand: "time" },
+  exists: { title: "is there", operand: "none" },
+  missing: { title: "is not there", operand: "none" },
+  $eq: { title: "is exactly", operand: "value" }
+} as const;
+
+export type Operator = keyof typeof comparisons;
+
+export interface Test {
+  attribute: string;
+  operator: Operator;
+  operand: unknown;
+}
+
+/** One line of a condition: a test of an attribute, or the name of a condition of the document. */
+export type Line = Test | { name: string };
+
+/** Whom a rule applies to. Without lines, everybody. */
+export interface When {
+  joined: "all" | "any";
+  lines: Line[];
+}
+
+/** What a condition says; null if it says something that the form does not show. */
+export function readWhen(when: unknown): When | null {
+  if (when === undefined) return { joined: "all", lines: [] };
+  if (typeof when === "string") return { joined: "all", lines: [{ name: when }] };
+  if (Array.isArray(when)) {
+    return when.every(isText) ? { joined: "all", lines: when.map((name) => ({ name: String(name) })) } : null;
+  }
+  const alternatives = isRecord(when) && onlyHas(when, ["$or"]) ? own(when, "$or") : undefined;
+  if (Array.isArray(alternatives) && alternatives.length > 0) {
+    const lines = alternatives.map((one) => linesOf(one, false));
+    // Each alternative is one line: several that must hold together are a condition within the condition.
+    if (!lines.every((one) => one?.length === 1)) return null;
+    return { joined: "any", lines: lines.flatMap((one) => one ?? []) };
+  }
+  const lines = linesOf(when, true);
+  return lines && { joined: "all", lines };
+}
+
+/** The lines that must all hold; null if there is one that the form does not show. */
+function linesOf(condition: unknown, mayHaveAnd: boolean): Line[] | null {
+  if (!isRecord(condition)) return null;
+  const found = Object.entries(condition).map(([name, value]): Line[] | null => {
+    if (name === "$condition") return typeof value === "string" ? [{ name: value }] : null;
+    if (name === "$and" && mayHaveAnd && Array.isArray(value)) return joined(value.map((one) => linesOf(one, false)));
+    return name.startsWith("$") ? null : testsOf(name, value);
+  });
+  return joined(found);
+}
+
+const joined = (parts: (Line[] | null)[]): Line[] | null =>
+  parts.some((part) => part === null) ? null : parts.flatMap((part) => part ?? []);
+
+function testsOf(attribute: string, value: unknown): Test[] | null {
+  if (isScalar(value)) return [{ attribute, operator: "is", operand: value }];
+  if (!isRecord(value) || Object.keys(value).length === 0) return null;
+  const tests: Test[] = [];
+  for (const [name, operand] of Object.entries(value)) {
+    if (name === "$exists" && typeof operand === "boolean") {
+      tests.push({ attribute, operator: operand ? "exists" : "missing", operand: undefined });
+      continue;
+    }
+    const operator = name.startsWith("$") && own(comparisons, name) ? name as Operator : undefined;
+    if (!operator || !isOperand(comparisons[operator].operand, operand)) return null;
+    tests.push({ attribute, operator, operand });
+  }
+  return tests;
+}
+
+function isOperand(kind: Operand, value: unknown): boolean {
+  switch (kind) {
+    case "value":
+      return isScalar(value);
+    case "list":
+      return Array.isArray(value) && value.every(isScalar);
+    case "time":
+      return isText(value) || isNumber(value);
+    case "text":
+    case "group":
+      return isText(value);
+    default:
+      return false;
+  }
+}
+
+/** The condition, in the shortest form that keeps the order of its lines. */
+export function writeWhen({ joined, lines }: When): unknown {
+  if (lines.length === 0) return undefined;
+  if (joined === "any") return { $or: lines.map(conditionOf) };
+  const names = lines.flatMap((line) => "name" in line ? [line.name] : []);
+  if (names.length === lines.length) return names.length === 1 ? names[0] : names;
+  return merged(lines) ?? { $and: lines.map(conditionOf) };
+}
+
+function conditionOf(line: Line): Members {
+  return "name" in line ? { $condition: line.name } : Object.fromEntries([[line.attribute, testOf(line)]]);
+}
+
+function testOf({ operator, operand }: Test): unknown {
+  switch (operator) {
+    case "is":
+      return operand;
+    case "exists":
+    case "missing":
+      return { $exists: operator === "exists" };
+    default:
+      return { [operator]: operand };
+  }
+}
+
+/** All lines as members of one object; undefined if two are in each other's way, or would change places. */
+function merged(lines: Line[]): Members | undefined {
+  const members: [string, unknown][] = [];
+  for (const line of lines) {
+    const [name, test]: [string, unknown] = "name" in line ?
+      ["$condition", line.name] :
+      [line.attribute, testOf(line)];
+    const last = members[members.length - 1];
+    // Objects list members whose names are numbers first.
+    if (/^\d+$/.test(name) && lines.length > 1) return undefined;
+    if (!members.some(([other]) => other === name)) members.push([name, test]);
+    else if (last?.[0] === name && isRecord(last[1]) && isRecord(test) && isFree(last[1], test)) {
+      last[1] = { ...last[1], ...test };
+    } else return undefined;
+  }
+  return Object.fromEntries(members);
+}
+
+const isFree = (members: Members, added: Members) =>
+  Object.keys(added).every((name) => own(members, name) === undefined);
+
+/** Comparisons that make sense for an attribute. */
+export function operatorsFor(attribute: string, hasGroups: boolean): Operator[] {
+  if (attribute === "now") return ["$after", "$before"];
+  const all = (Object.keys(comparisons) as Operator[]).filter((one) =>
+    hasGroups || comparisons[one].operand !== "group"
+  );
+  // A list is compared by its elements.
+  if (attribute !== "user.roles") return all;
+  return all.filter((one) => ["list", "group", "none"].includes(comparisons[one].operand));
+}
+
+/** The operand for another comparison, as much of it as fits. */
+export function operandFor(operator: Operator, former: unknown, groups: string[]): unknown {
+  const { operand } = comparisons[operator];
+  if (isOperand(operand, former) && (operand !== "group" || groups.includes(String(former)))) return former;
+  const first = Array.isArray(former) ? former[0] : former;
+  switch (operand) {
+    case "value":
+      return isScalar(first) ? first : "";
+    case "list":
+      return isScalar(first) && first !== "" ? [first] : [];
+    case "group":
+      return groups[0] ?? "";
+    case "text":
+    case "time":
+      return isScalar(first) ? String(first) : "";
+    default:
+      return undefined;
+  }
+}
+
+// Rules
+
+export type Answer = "value" | "variant" | "split";
+export const answers: Answer[] = ["value", "variant", "split"];
+
+/** The one answer of a rule that the form shows. */
+export const answerOf = (rule: Members): Answer => answers.find((one) => own(rule, one) !== undefined) ?? "value";
+
+const shown = ["id", "description", "enabled", "when", "percent", "by", "seed", ...answers];
+
+/** Whether the form shows everything that a rule says. */
+export function isShown(rule: unknown, type: FlagType): rule is Members {
+  return isRecord(rule) && onlyHas(rule, shown) &&
+    pass(rule, ["id", "description", "by", "seed"], isText) &&
+    pass(rule, ["enabled"], (value) => typeof value === "boolean") &&
+    pass(rule, ["percent"], isNumber) &&
+    readWhen(own(rule, "when")) !== null &&
+    hasOneAnswer(rule, answers, type) &&
+    pass(rule, ["split"], (split) =>
+      own(rule, "percent") === undefined && Array.isArray(split) && split.every((share) => isShare(share, type)));
+}
+
+const isShare = (share: unknown, type: FlagType): boolean =>
+  isRecord(share) && onlyHas(share, ["value", "variant", "percent"]) && isNumber(own(share, "percent")) &&
+  hasOneAnswer(share, ["value", "variant"], type);
+
+const hasOneAnswer = (given: Members, known: string[], type: FlagType): boolean =>
+  known.filter((one) => one in given).length === 1 && pass(given, ["variant"], isText) &&
+  pass(given, ["value"], (value) => fits(type, value));
+
+/** The rule with another kind of answer. */
+export function withAnswer(rule: Members, answer: Answer, type: FlagType, variants: string[]): Members {
+  const start = type === "boolean" ? true : starts[type];
+  const rest = without(rule, answers);
+  if (answer === "value") return { ...rest, value: start };
+  if (answer === "variant") return { ...rest, variant: variants[0] ?? "" };
+  const split = [newShare(variants, [], start), newShare(variants, variants.slice(0, 1), starts[type])];
+  return { ...without(rest, ["percent"]), split };
+}
+
+/** A share with a variant that has none yet. */
+export function newShare(variants: string[], taken: unknown[], value: unknown): Members {
+  const variant = variants.find((one) => !taken.includes(one)) ?? variants[0];
+  return { ...(variant === undefined ? { value } : { variant }), percent: 10 };
+}
