@@ -78,7 +78,7 @@ import Testing
             let answer = try await auth.gateway.get("/internal/keyring?after=\(version)&wait=1")
             #expect(answer.status == 204)
             #expect(answer.text.isEmpty)
-            // The answer must not come sooner than after a second; how much later depends on the machine.
+            // The answer must take at least a second. How much longer it takes depends on the machine.
             #expect(ContinuousClock.now - start >= .seconds(1))
             #expect(try await auth.gateway.get("/internal/keyring?after=\(version - 1)").status == 200)
             #expect(try await auth.gateway.get("/internal/keyring").status == 200)

@@ -23,13 +23,13 @@ import Testing
                 async let waiting = news(client.auth, after: known)
                 try await Task.sleep(for: .milliseconds(50))
                 #expect(try await client.send("POST", "logout", as: tokens).status == 204)
-                let told = try #require(try await waiting)
-                #expect(Array(told.sessions.keys) == [tokens.sessionID])
-                let rest = try #require(told.sessions[tokens.sessionID]) - Int64(Date().timeIntervalSince1970)
+                let ended = try #require(try await waiting)
+                #expect(Array(ended.sessions.keys) == [tokens.sessionID])
+                let rest = try #require(ended.sessions[tokens.sessionID]) - Int64(Date().timeIntervalSince1970)
                 #expect((900...970).contains(rest))
-                last = told.last
+                last = ended.last
             }
-            // A gateway that starts, or has a position from another history, gets all.
+            // A gateway gets all entries if it starts or has a position from another history.
             #expect(try await news(client.auth, after: -1)?.sessions.count == 2)
             #expect(try await news(client.auth, after: 1_000_000)?.sessions.count == 2)
         }
@@ -47,17 +47,17 @@ import Testing
                 }
                 return try await group.reduce(into: [Tokens]()) { $0.append($1) }
             }
-            var (last, told): (Int64, Set<String>) = (try #require(try await news(client.auth, after: -1)).last, [])
+            var (last, ended): (Int64, Set<String>) = (try #require(try await news(client.auth, after: -1)).last, [])
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for token in tokens { group.addTask { _ = try await client.send("POST", "logout", as: token) } }
-                while told.count < tokens.count {
+                while ended.count < tokens.count {
                     let more = try #require(try await news(client.auth, after: last))
-                    told.formUnion(more.sessions.keys)
+                    ended.formUnion(more.sessions.keys)
                     last = more.last
                 }
                 try await group.waitForAll()
             }
-            #expect(told == Set(tokens.map(\.sessionID)))
+            #expect(ended == Set(tokens.map(\.sessionID)))
         }
     }
 

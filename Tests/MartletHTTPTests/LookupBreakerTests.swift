@@ -60,7 +60,7 @@ import Testing
         let hole = BlackHole()
         let refusals = Refusals()
         let names = RoleNames(limits: limits) { _ in
-            await hole.ask()
+            await hole.call()
             throw OutgoingFailure.timeout
         }
         let failed = await withTaskGroup(of: Bool.self) { group in
@@ -77,19 +77,19 @@ import Testing
             }
             // The others were refused before anything was answered.
             try? await eventually("the others are turned away") {
-                refusals.count.load(ordering: .relaxed) >= 76 && hole.asked >= 4
+                refusals.count.load(ordering: .relaxed) >= 76 && hole.callCount >= 4
             }
-            #expect(hole.asked == 4)
+            #expect(hole.callCount == 4)
             hole.end()
             return await group.reduce(0) { $0 + ($1 ? 1 : 0) }
         }
         #expect(failed == 100 && refusals.count.load(ordering: .relaxed) == 76)
         // Between the first failure and the third, two more may have had their turn.
-        let asked = hole.asked
-        #expect((4...6).contains(asked), "\(asked)")
+        let callCount = hole.callCount
+        #expect((4...6).contains(callCount), "\(callCount)")
         for number in 100..<200 {
             await #expect(throws: OutgoingFailure.timeout) { try await names.roles(of: Self.principal(number)) }
         }
-        #expect(hole.asked == asked, "nobody asks while it is paused")
+        #expect(hole.callCount == callCount, "no calls are made during the pause")
     }
 }

@@ -66,7 +66,7 @@ import Testing
         #expect(try await send(to: large.url) == WebhookOutcome(.answerTooLarge))
         let hole = BlackHole()
         let silent = try await HookReceiver { _ in
-            await hole.ask()
+            await hole.call()
             return (200, "")
         }
         #expect(try await send(to: silent.url, within: .milliseconds(200)) == WebhookOutcome(.timeout))

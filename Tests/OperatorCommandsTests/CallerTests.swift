@@ -8,8 +8,8 @@ import Testing
 
 @testable import OperatorCommands
 
-/// Every route of every service refuses every caller that it does not declare, before it does anything: the services'
-/// database does not exist, so a request that got past this check would be answered 503.
+/// Every route of every service refuses every caller that it does not declare, before it does anything else. The
+/// services' database does not exist, so a request that passed this check would get 503.
 @Suite struct CallerTests {
     private static let app = "a1b2c3d4"
 
@@ -41,8 +41,8 @@ import Testing
         }
     }
 
-    /// The query is checked after the caller. So a caller gets that far who has the right that the route declares
-    /// and no other.
+    /// The query is checked after the caller. So a caller who has only the right that the route declares reaches the
+    /// check of the query.
     @Test func `each route refuses a query parameter that it does not declare, for the right caller only`() async throws
     {
         var staff = 0

@@ -2,7 +2,7 @@ import Testing
 
 @testable import OperatorCommands
 
-/// The addresses of the services' roles, made of the superuser's.
+/// The addresses of the services' roles, derived from the superuser's address.
 @Suite struct DatabaseAddressTests {
     @Test(arguments: [
         ("postgresql://root:x@db:5432/martlet", "postgresql://martlet_auth:p%2Fw@db:5432/martlet"),

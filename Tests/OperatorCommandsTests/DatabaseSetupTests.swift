@@ -128,7 +128,7 @@ import Testing
         ).map { try $0.decode(0) }
     }
 
-    /// - Parameter isRefused: Whether the password is wrong, so that it waits for a connection in vain.
+    /// - Parameter isRefused: Whether the password is wrong, so that no connection succeeds.
     private func client(
         _ server: PostgresServer, user: String, password: String, isRefused: Bool = false
     ) -> PostgresClient {

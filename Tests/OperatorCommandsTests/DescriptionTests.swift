@@ -54,7 +54,7 @@ import Testing
         #expect(Set(paths).subtracting(reached).sorted() == [])
     }
 
-    /// `docs/api/staff.md` says which calls are left to the master key, and why.
+    /// `docs/api/staff.md` lists the calls that only a master key may make, with the reasons.
     @Test func `staff may make each call of an app's server, except in the protocols of other programs`() async throws {
         let closed = try await ServiceRoute.all().map(\.route).filter { $0.callers == .server }.map(\.path)
         #expect(closed.filter { !$0.hasPrefix("/crash/api/0") && !$0.hasPrefix("/thesis/") } == [])

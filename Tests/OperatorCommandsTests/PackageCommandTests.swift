@@ -27,7 +27,7 @@ import Testing
         #expect((command as? BackupCommand)?.arguments == ["now", "--help", "-x", "--", "full"])
     }
 
-    @Test func `the commands of an app's archive tell the script which they are`() throws {
+    @Test func `the commands of an app's archive pass their names to the script`() throws {
         let command = try MartletCommand.parseAsRoot(["app", "restore", "shop.age", "--dry-run"])
         #expect((command as? AppRestoreCommand)?.arguments == ["shop.age", "--dry-run"])
         #expect(AppRestoreCommand.words == ["restore"])

@@ -4,7 +4,7 @@ import Testing
 
 @testable import OperatorCommands
 
-/// The file of `martlet rules`, and how a plan is shown.
+/// The file of `martlet rules`, and the printed form of a plan.
 @Suite struct RulesFileTests {
     @Test func `a file has one line for each operation, and reads back as the same rules`() throws {
         let rules = try JSONValue(

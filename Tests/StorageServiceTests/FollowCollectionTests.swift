@@ -178,7 +178,7 @@ import Testing
         let principal = app.principal(.client)
         let stall = BlackHole()
         let slow = Task { [live = app.live] in try await stream.follow(live, "Notes", as: principal, stall: stall) }
-        try await eventually("the slow stream is subscribed") { stall.asked == 1 }
+        try await eventually("the slow stream is subscribed") { stall.callCount == 1 }
         let other = LiveStream()
         let reader = Task { [live = app.live] in try await other.follow(live, "Notes", as: principal) }
         try await other.waitForOpen()

@@ -35,8 +35,8 @@ package struct BlobSweep: Sendable {
         /// Number of blobs that are present and referenced.
         package var kept = 0
 
-        /// Whether missing blobs are the exception. If not, the storage itself is probably at fault, for example an
-        /// unmounted disk, and the findings must not be acted on.
+        /// Whether at most half of the blobs are missing. If more are missing, the storage itself is probably at fault,
+        /// for example an unmounted disk, and callers must not remove any rows.
         package var isException: Bool { kept >= lost.count }
     }
 

@@ -38,25 +38,25 @@ package struct StaffDirectory: Sendable {
     ///   exist.
     /// - Throws: `invalid-body` if the assignee does not exist, is disabled or may not read the area; `unavailable` if
     ///   auth cannot be reached.
-    package func check(_ assignee: UUID, of area: StaffArea? = nil, askedBy principal: Principal) async throws {
+    package func check(_ assignee: UUID, of area: StaffArea? = nil, assignedBy principal: Principal) async throws {
         if let staff = principal.staff, UUID(uuidString: staff.id) == assignee { return }
         try await check([assignee], principal.appID, area, field: "assignee")
     }
 
-    /// - Throws: as `check(_:of:askedBy:)`.
+    /// - Throws: as `check(_:of:assignedBy:)`.
     package func check(_ ids: [UUID], _ app: String?, _ area: StaffArea?, field: String) async throws {
-        let known: Set<UUID>
+        let existing: Set<UUID>
         do {
-            known = Set(try await members(ids, app, area).map(\.id))
+            existing = Set(try await members(ids, app, area).map(\.id))
         } catch let error where !(error is CancellationError) {
             throw ServiceError(
                 .unavailable, "The auth service could not confirm that the staff member exists. Try again.",
                 cause: "\(error)", retryAfter: 5)
         }
-        guard known.isSuperset(of: ids) else {
-            let more = area.map { " They may also lack the right to read \($0.rawValue) of this app." } ?? ""
+        guard existing.isSuperset(of: ids) else {
+            let condition = area.map { " may read \($0.rawValue) of this app and" } ?? ""
             throw ServiceError(
-                .invalidBody, "There is no such staff member, or they are disabled.\(more)", field: field)
+                .invalidBody, "Expected the id of a staff member who\(condition) is not disabled.", field: field)
         }
     }
 }

@@ -10,12 +10,12 @@ import MartletPostgres
 /// Empties the bin, and removes blobs that no attachment has referenced for a week, and attachments whose bytes are
 /// lost.
 ///
-/// The week starts when a blob is first found without a row. So a backup that copies files after the database still has
-/// them. Any number of instances may do this at any time.
+/// The week starts when a blob is first found without a row. So a backup that copies the database before the files
+/// still contains all files that the database refers to. Any number of instances may run it at any time.
 struct TicketHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let orphanAge: TimeInterval = 7 * 86_400
-    /// Blobs are written before their rows, so a younger blob may only seem to be an orphan.
+    /// The minimum age of an orphan. A younger blob may still get its row, because blobs are written before their rows.
     private static let newness: TimeInterval = 86_400
     private static let pageLength = 500
 
@@ -87,8 +87,8 @@ struct TicketHousekeeping: PeriodicWork {
         if let findings, !findings.lost.isEmpty { try await remove(findings, in: space) }
     }
 
-    /// Removes attachments whose bytes are lost and records that in the tickets' histories. If most are missing, does
-    /// nothing: the storage is probably at fault.
+    /// Removes attachments whose bytes are lost and records the removal in the tickets' histories. Does nothing if most
+    /// attachments are missing, because then the storage is probably at fault.
     private func remove(_ findings: BlobSweep.Findings, in space: Space) async throws {
         let numbers: Logger.Metadata = [
             "analytics.space": "\(space.id)", "files.missing": "\(findings.lost.count)",

@@ -11,7 +11,7 @@ enum Database {
     ) async throws -> T {
         let url = try url ?? environmentURL()
         var configuration = PostgresConfiguration(url: url, applicationName: "martlet", maximumConnections: 1)
-        // One lost name server response costs 5 s, and an operator would rather wait than run the command again.
+        // A lost response of the name server costs 5 s. Waiting that long is better than failing the command.
         configuration.connectTimeout = .seconds(12)
         configuration.waitForConnectionTimeout = .seconds(15)
         let client = PostgresClient(

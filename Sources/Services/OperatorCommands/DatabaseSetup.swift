@@ -70,8 +70,8 @@ package struct DatabaseSetup {
 
     /// Serializes setups, because concurrent changes to the same role or permission would fail.
     ///
-    /// Roles belong to the whole server, where another setup may be running on a different database. They share the
-    /// table of roles, whereas an advisory lock is limited to one database.
+    /// Roles belong to the whole server, where another setup may be running on a different database. An advisory lock
+    /// is limited to one database, so the lock is on the table of roles, which all databases share.
     private static func lock(_ transaction: PostgresTransaction) async throws {
         // Other setups may take longer than the usual lock timeout.
         try await transaction.execute("SET LOCAL lock_timeout = 0")

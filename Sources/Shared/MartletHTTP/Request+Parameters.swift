@@ -1,7 +1,7 @@
 public import Foundation
 public import Hummingbird
 import MartletAPI
-import MartletCore
+public import MartletCore
 
 extension Request {
     /// A whole number from the query.
@@ -54,8 +54,16 @@ extension Request {
 
 extension ServiceError {
     /// `invalid-parameter` with the expected value and the beginning of the value that was sent.
-    static func unexpectedParameter(_ name: Substring, expected: String, found value: Substring) -> ServiceError {
+    public static func unexpectedParameter(
+        _ name: Substring, expected: String, found value: Substring
+    ) -> ServiceError {
         ServiceError(
             .invalidParameter, "Expected \(expected), found \(JSONValue.excerpt(value)).", field: String(name))
+    }
+
+    /// `invalid-body` with the expected value and the beginning of the text that was sent. Not for secrets and mail
+    /// addresses.
+    public static func unexpectedMember(_ name: String, expected: String, found text: String) -> ServiceError {
+        ServiceError(.invalidBody, "Expected \(expected), found \(JSONValue.excerpt(text)).", field: name)
     }
 }

@@ -1,9 +1,9 @@
 import Synchronization
 
-/// Simulates a service that accepts requests but never answers: calls hang until the test ends them.
+/// Simulates a service that accepts calls but never answers. Calls wait until the test ends them.
 public final class BlackHole: Sendable {
     private struct State {
-        var asked = 0
+        var callCount = 0
         var hanging: [CheckedContinuation<Void, Never>] = []
         var isOver = false
     }
@@ -13,13 +13,13 @@ public final class BlackHole: Sendable {
     public init() {}
 
     /// Number of calls so far.
-    public var asked: Int { state.withLock { $0.asked } }
+    public var callCount: Int { state.withLock { $0.callCount } }
 
     /// A call, which returns when the test calls `end()`.
-    public func ask() async {
+    public func call() async {
         await withCheckedContinuation { continuation in
             let isOver = state.withLock { state in
-                state.asked += 1
+                state.callCount += 1
                 if !state.isOver { state.hanging.append(continuation) }
                 return state.isOver
             }

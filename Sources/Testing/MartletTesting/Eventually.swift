@@ -1,10 +1,10 @@
 /// Waits until `condition` holds, checking every 10 ms.
 ///
-/// The only way to poll in tests: hand-written loops that forgot to end, or gave up without failing, have cost us
-/// hours.
+/// Tests poll only with this function. Hand-written loops that never ended, or that ended without a failure, have cost
+/// us hours.
 /// - Parameters:
 ///   - expectation: The expected condition, for the failure message: "the message was sent".
-///   - limit: Long enough that only a hang reaches it, even on a slow machine.
+///   - limit: The time limit. Long enough that only a hang reaches the limit, even on a slow machine.
 /// - Throws: ``NeverHappened`` at the limit, and errors of `condition`.
 public func eventually(
     _ expectation: String = "the condition holds", within limit: Duration = .seconds(120), file: StaticString = #fileID,

@@ -63,7 +63,7 @@ private actor HookServer {
             task
             ?? Task {
                 let router = Router(context: BasicRequestContext.self)
-                // The second path is that of a collector of traces.
+                // The second path is the path of a trace collector.
                 for path: RouterPath in ["/:key", "/:key/v1/traces"] {
                     router.post(path) { request, context in
                         let key = context.parameters.get("key") ?? ""

@@ -1,9 +1,10 @@
 import Glibc
 
-/// Kills the processes that use `folders` and deletes the folders when this process ends for whatever reason.
+/// When this process ends for any reason, kills the processes that use `folders` and deletes the folders.
 ///
-/// `cluster` is the data directory of their PostgreSQL server. `processes` are files with the ids of other processes to
-/// kill, in this order. A shell waits for this process to end, because `atexit` handlers do not run after a crash.
+/// `cluster` is the data directory of the PostgreSQL server in these folders. `processes` are files with the ids of
+/// other processes to kill, in this order. A shell waits for this process to end, because `atexit` handlers do not run
+/// after a crash.
 public func removeAtExit(_ folders: [String], cluster: String, processes: [String] = []) throws {
     _ = try spawn(
         "/bin/sh", ["-c", script, "sh", String(getpid()), cluster, processes.joined(separator: " ")] + folders)

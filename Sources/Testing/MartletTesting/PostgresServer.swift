@@ -11,7 +11,8 @@ import Synchronization
 ///     let client = PostgresClient(configuration: try await server.makeDatabase(), logger: logger)
 public final class PostgresServer: Sendable {
     public struct Options: Sendable {
-        /// False is several times as fast, and safe for tests because the cluster does not outlive the process.
+        /// Whether PostgreSQL waits for the disk. False is several times as fast, and safe for tests, because the
+        /// cluster does not outlive the process.
         public var fsync = false
         public var maximumConnections = 200
         /// Additional settings for `postgresql.conf`.

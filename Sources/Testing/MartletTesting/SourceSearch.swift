@@ -12,8 +12,8 @@ public struct SourceSearch {
             .deletingLastPathComponent()
     }
 
-    /// All matches in Swift files below the folders, with the file's path from the root. Uses Perl syntax: `\s` matches
-    /// line breaks, too, and `.` does not; text before `\K` is not part of the match.
+    /// All matches in Swift files below the folders, with the file's path from the root. Uses Perl syntax: `\s` also
+    /// matches line breaks, `.` does not, and text before `\K` is not part of the match.
     public func matches(of pattern: String, in folders: [String]) throws -> [(file: String, text: String)] {
         let (process, output) = (Process(), Pipe())
         process.executableURL = URL(filePath: "/bin/grep")

@@ -33,7 +33,8 @@ import Testing
             let (one, two) = (Copy(app, time, errors: 10), Copy(app, time, errors: 10))
             #expect(one.take(4, of: app.appID) == 4 && two.take(3, of: app.appID) == 3)
             try await one.sharing.work()
-            // The other instance learns of the four, and this one of the three once the other has something to share.
+            // The second instance learns of the four reports. The first one learns of the three once the second shares
+            // them.
             try await two.sharing.work()
             #expect(one.take(1, of: app.appID) == 1)
             try await one.sharing.work()

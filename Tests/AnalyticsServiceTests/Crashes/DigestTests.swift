@@ -467,7 +467,7 @@ import Testing
                 let names = (try? FileManager.default.contentsOfDirectory(atPath: folder)) ?? []
                 return Set(names.compactMap { try? Array(Data(contentsOf: URL(filePath: "\(folder)/\($0)"))) })
             }
-            // They are written after the commit that made the issue visible.
+            // The records are moved to the folder after the commit that made the issue visible.
             try await eventually("both unreadable records are kept in refused") { kept() == [[9, 9, 9], [8]] }
         }
     }

@@ -50,8 +50,8 @@ import Testing
     ]
 
     static let questions: [Refusal] = [
-        // Screens can be grouped only by screens, and persons are counted: other combinations must not be ignored
-        // silently.
+        // Screens can be grouped only by screens and are counted with persons. Other combinations must be refused
+        // instead of ignored.
         .init("GET /analytics/screens?group=os", nil, .invalidParameter, "group"),
         .init("GET /analytics/screens?property=a", nil, .invalidParameter, "property"),
         .init("GET /analytics/screens?people=false", nil, .invalidParameter, "people"),

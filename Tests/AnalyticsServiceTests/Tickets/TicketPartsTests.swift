@@ -272,7 +272,7 @@ import Testing
             }
             #expect((1...count).allSatisfy { !reaches($0, $0) })
             #expect(Set(answers.map(\.2)) == [200, 409])
-            // No link was refused without a reason.
+            // Every refused link would have closed a cycle.
             for (from, to, status) in answers where status == 409 { #expect(reaches(to, from), "\(from) \(to)") }
         }
     }

@@ -214,7 +214,7 @@ import Testing
                         list.string("data.\(index).name") == (id == own ? "Own" : "Other")
                             && list["data.\(index).archived"] == "null")
                     #expect((list["data.\(index).settings"] != nil) == readable.contains(id), "\(rights): \(list)")
-                    // What the list hides cannot be read elsewhere either.
+                    // Properties that the list hides cannot be read by other routes either.
                     #expect((try await member.send("GET", "/\(id)").status == 200) == readable.contains(id))
                 }
             }

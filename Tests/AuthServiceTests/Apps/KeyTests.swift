@@ -236,7 +236,7 @@ import Testing
             let id = try await apps.make()
             let all = Set(StaffAction.allCases)
             let keeper = apps.member([id: [.applications: all]])
-            // A key for storage changes roles, too, which are users' data.
+            // A key for storage can also change roles, which belong to the users' data.
             let reader = apps.member([id: [.applications: all, .storage: [.read], .users: [.read]]])
             let storekeeper = apps.member([id: [.applications: all, .storage: all, .users: all]])
             let wide = try #require(

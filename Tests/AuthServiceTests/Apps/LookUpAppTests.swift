@@ -19,11 +19,11 @@ private final class TestStore: Sendable {
     }
 
     private let answers = Mutex<[String: Answer]>([:])
-    private let questions = Mutex<[String]>([])
+    private let received = Mutex<[String]>([])
     let port = Mutex(0)
 
     var url: String { "http://127.0.0.1:\(port.withLock { $0 })" }
-    var asked: [String] { questions.withLock { $0 } }
+    var requests: [String] { received.withLock { $0 } }
 
     /// - Parameter path: `/lookup`, or the path of an icon.
     func answer(_ path: String, _ answer: Answer) { answers.withLock { $0[path] = answer } }
@@ -33,7 +33,7 @@ private final class TestStore: Sendable {
     }
 
     func respond(_ request: Request) async throws -> Response {
-        questions.withLock { $0.append("\(request.uri)") }
+        received.withLock { $0.append("\(request.uri)") }
         guard let answer = answers.withLock({ $0[request.uri.path] }) else { return Response(status: .notFound) }
         try await Task.sleep(for: answer.delay)
         var response = Response(
@@ -90,7 +90,7 @@ private final class TestStore: Sendable {
                 proposed.string("record.releaseDate") == "2026-10-31"
                     && proposed.string("record.iconUrl") == store.url + "/icon.png")
             #expect(try await apps.state() == before)
-            #expect(store.asked == ["/lookup?bundleId=org.example.shop&country=de&entity=software"])
+            #expect(store.requests == ["/lookup?bundleId=org.example.shop&country=de&entity=software"])
 
             let applied = try await apps.send("POST", "/\(id)/lookup?apply=true&language=en-us")
             #expect(applied["applied"] == #"["name","storeId","bundleId","icon","version"]"#, "\(applied)")
@@ -117,7 +117,7 @@ private final class TestStore: Sendable {
                 again.string("state") == "released" && again.string("notes.de") == "Schneller."
                     && again.string("notes.en") == "Faster.\nSmaller.")
             #expect(
-                store.asked.contains("/lookup?id=310633997&country=us&entity=software"),
+                store.requests.contains("/lookup?id=310633997&country=us&entity=software"),
                 "by the store id, now that it is known")
         }
     }
@@ -161,7 +161,7 @@ private final class TestStore: Sendable {
                 let answer = try await apps.send("POST", "/\(id)/lookup?apply=true")
                 #expect(answer["applied"] == #"["name","storeId","bundleId","version"]"#, "\(url): \(answer)")
                 #expect(try await apps.send("GET", "/\(id)/icon").isProblem(.pictureNotFound), "\(url)")
-                #expect(!store.asked.contains("/good"), "\(url)")
+                #expect(!store.requests.contains("/good"), "\(url)")
                 #expect(try await apps.send("PATCH", "/\(id)", #"{"storeId":"7"}"#).status == 200)
             }
         }
@@ -182,7 +182,7 @@ private final class TestStore: Sendable {
                 let failed = try await apps.send("POST", "/\(id)/lookup?apply=true")
                 #expect(failed.isProblem(.upstreamFailed), "\(failed)")
             }
-            #expect(!store.asked.contains("/other"))
+            #expect(!store.requests.contains("/other"))
             #expect(try await apps.state() == before)
         }
         try await TestStore.run(timeout: .milliseconds(200)) { apps, store in
@@ -206,7 +206,7 @@ private final class TestStore: Sendable {
                     "\(query)")
             }
             #expect(try await apps.send("POST", "/absent/lookup?storeId=1").isProblem(.appNotFound))
-            #expect(store.asked == [])
+            #expect(store.requests == [])
         }
     }
 }

@@ -49,8 +49,8 @@ struct StaffApps: Sendable {
         return try #require(answer.string("app.id"))
     }
 
-    /// The audit log as lines `<action> <target> <before> <after>`, where the last two only say whether they are
-    /// present.
+    /// The audit log as lines `<action> <target> <before> <after>`. The last two show only whether the entry has the
+    /// value.
     func audit() async throws -> [String] {
         try await auth.postgres.query(
             """

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AuthService
 
-/// Decides whose account it is when two sides share only an address.
+/// Who gets an account if a provider's identity and the account have only the address in common.
 @Suite struct ClaimTests {
     private static let verified = ["email": #""anna@example.org""#, "email_verified": "true"]
 

@@ -192,7 +192,7 @@ import Testing
         }
     }
 
-    @Test func `A user with a second factor is asked for it, and the token stays valid until then`() async throws {
+    @Test func `A user with a second factor must give a code, and the token stays valid until then`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let user = try await client.signUp()

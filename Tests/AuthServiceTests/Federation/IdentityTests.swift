@@ -257,7 +257,7 @@ import Testing
             #expect(try await client.send("DELETE", "me", "{}", as: try Tokens(signedIn)).status == 202)
             #expect(try await client.count("SELECT count(*) FROM auth.users WHERE NOT deleting") == 0)
             #expect(try await client.count("SELECT count(*) FROM auth.jobs WHERE parameters::text LIKE '%rt-1%'") == 0)
-            let form = try await eventually("the provider was asked") {
+            let form = try await eventually("the provider was called") {
                 try await client.auth.postgres.execute(
                     "UPDATE auth.jobs SET due = now() WHERE finished IS NULL AND state = 'waiting'")
                 return provider.look(\.revocations).first

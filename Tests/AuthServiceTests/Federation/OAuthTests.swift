@@ -86,7 +86,7 @@ import Testing
             #expect(
                 try await client.count(
                     "SELECT count(*) FROM auth.oauth_flows WHERE state_hash = convert_to(\(late), 'UTF8')") == 0)
-            // Only through the link: neither app nor server may complete what the browser brings.
+            // Only the route of the callback completes a sign-in. Neither the app nor its server can complete one.
             #expect(try await client.send("GET", "oauth/callback?state=\(late)&code=x").isProblem(.forbidden))
         }
     }
@@ -163,7 +163,7 @@ import Testing
         }
     }
 
-    @Test func `The app is told about errors of the provider`() async throws {
+    @Test func `The app is redirected with errors of the provider`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             func back(_ parameters: [(String, String)]) async throws -> [String: String] {

@@ -69,21 +69,21 @@ import Testing
             #expect(statuses.sorted() == [204, 401, 401])
             #expect(try await client.refresh(tokens.refresh).isProblem(.invalidToken))
             #expect(try await client.logIn(address: address).isProblem(.signInFailed))
-            let told = try await MailServer.shared.mail(to: address, number: 3)
-            #expect(told.subject == "Shop: your password was changed", "\(told)")
+            let notice = try await MailServer.shared.mail(to: address, number: 3)
+            #expect(notice.subject == "Shop: your password was changed", "\(notice)")
             // Any of the three concurrent resets may have won.
             _ = try await client.auth.postgres.execute("DELETE FROM auth.attempts")
-            var isAsked = 0
+            var acceptedCount = 0
             for number in 0..<3 {
                 let answer = try await client.logIn(address: address, password: "another horse \(number)")
                 if answer.isProblem(.secondFactorRequired) {
-                    isAsked += 1
+                    acceptedCount += 1
                     let full =
                         #"{"email":"\#(address)","password":"another horse \#(number)","code":"\#(UserClient.code(secret, 1))"}"#
                     #expect(try await client.send("POST", "login", full).status == 200)
                 }
             }
-            #expect(isAsked == 1)
+            #expect(acceptedCount == 1)
         }
     }
 
@@ -111,9 +111,9 @@ import Testing
         try await UserClient.runWithMail { client in
             let old = UserClient.address("old"), new = UserClient.address("new")
             let tokens = try await client.signUpVerified(old)
-            let asked = try await client.send(
+            let ordered = try await client.send(
                 "PUT", "me/email", #"{"email":"\#(new)","password":"correct horse"}"#, as: tokens)
-            #expect(asked.status == 202, "\(asked)")
+            #expect(ordered.status == 202, "\(ordered)")
             let mail = try await MailServer.shared.mail(to: new)
             #expect(try await client.send("GET", "me", as: tokens).string("email") == old)
             // The code belongs to the user who requested it.
@@ -126,8 +126,8 @@ import Testing
             #expect(confirmed.status == 204, "\(confirmed)")
             let me = try await client.send("GET", "me", as: tokens)
             #expect(me.string("email") == new && me["emailVerified"] == "true", "\(me)")
-            let told = try await MailServer.shared.mail(to: old, number: 2)
-            #expect(told.subject == "Shop: your e-mail address was changed" && told.text.contains(new), "\(told)")
+            let notice = try await MailServer.shared.mail(to: old, number: 2)
+            #expect(notice.subject == "Shop: your e-mail address was changed" && notice.text.contains(new), "\(notice)")
             #expect(
                 try await client.send("POST", "email/change/confirm", #"{"token":"\#(mail.token)"}"#).isProblem(
                     .signInFailed))
@@ -168,11 +168,11 @@ import Testing
             try await logIn("phone")
             try await logIn("Eve's\\r\\nBcc: x@example.org tablet")
             try await logIn("Eve's\\r\\nBcc: x@example.org tablet")
-            let told = try await MailServer.shared.mail(to: address, number: 2)
+            let notice = try await MailServer.shared.mail(to: address, number: 2)
             #expect(
-                told.subject == "Shop: Anmeldung von einem neuen Gerät"
-                    && told.text.contains("Eve's Bcc: x@example.org tablet"), "\(told)")
-            #expect(told.to == [address] && told.headerCount == 8, "\(told)")
+                notice.subject == "Shop: Anmeldung von einem neuen Gerät"
+                    && notice.text.contains("Eve's Bcc: x@example.org tablet"), "\(notice)")
+            #expect(notice.to == [address] && notice.headerCount == 8, "\(notice)")
             try await client.set(#""notices":false"#)
             try await logIn("television")
             try await client.waitForJobs()
@@ -201,9 +201,9 @@ import Testing
         try await UserClient.runWithMail { client in
             let (address, other) = (UserClient.address(), UserClient.address("thief"))
             let thief = try await client.signUpVerified(address)
-            let asked = try await client.send(
+            let ordered = try await client.send(
                 "PUT", "me/email", #"{"email":"\#(other)","password":"correct horse"}"#, as: thief)
-            #expect(asked.status == 202, "\(asked)")
+            #expect(ordered.status == 202, "\(ordered)")
             let mail = try await MailServer.shared.mail(to: other)
             try await client.waitForJobs()
             let owner = try Tokens(try await client.logIn(address: address))

@@ -212,7 +212,7 @@ import Testing
             for status in [202, 202, 429] {
                 #expect(try await client.send("POST", "login/mail", #"{"email":"\#(address)"}"#).status == status)
             }
-            // Mail that the user did not request does not block mail that they did.
+            // A sign-up succeeds although its verification mail exceeds the limit.
             _ = try await client.signUpByAddress(UserClient.address())
             try await client.set(#""mailsPerHour":1000"#)
             try await client.waitForJobs()

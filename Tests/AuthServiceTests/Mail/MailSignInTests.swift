@@ -68,9 +68,9 @@ extension UserClient {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
             let tokens = try await client.signUpVerified(address)
-            let asked = try await client.send(
+            let ordered = try await client.send(
                 "POST", "login/mail", #"{"email":"\#(address.uppercased())","language":"de-AT"}"#)
-            #expect(asked.status == 202 && asked.text.isEmpty, "\(asked)")
+            #expect(ordered.status == 202 && ordered.text.isEmpty, "\(ordered)")
             let mail = try await MailServer.shared.mail(to: address, number: 2)
             let code = try mail.code
             #expect(

@@ -73,8 +73,8 @@ import Testing
         ("shop:{token}", false), ("HTTP://shop.example.org/{token}", false),
     ])
     func `Links use https or an app's scheme, and the token comes after the host`(url: String, isGood: Bool) {
-        let isTaken = (try? MailLink.check(url, field: "link")) != nil
-        #expect(isTaken == isGood, "\(url)")
+        let isAccepted = (try? MailLink.check(url, field: "link")) != nil
+        #expect(isAccepted == isGood, "\(url)")
     }
 
     @Test(

@@ -252,13 +252,13 @@ import Testing
             var device = SoftPasskey()
             device.count = 7
             _ = try await client.signUp(by: &device)
-            for (count, isTaken) in [
+            for (count, isAccepted) in [
                 (7, false), (6, false), (0, false), (8, true), (8, false), (7, false), (100, true), (UInt32.max, true),
                 (0, false),
             ] as [(UInt32, Bool)] {
                 device.count = count
                 let answer = try await client.signIn(by: &device)
-                #expect(isTaken ? answer.status == 200 : answer.isProblem(.signInFailed), "\(count): \(answer)")
+                #expect(isAccepted ? answer.status == 200 : answer.isProblem(.signInFailed), "\(count): \(answer)")
             }
             // Two proofs with the same count at once, each with its own challenge.
             var counting = SoftPasskey()

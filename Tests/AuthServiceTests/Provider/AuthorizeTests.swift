@@ -54,10 +54,10 @@ import Testing
                 try await browser.authorize(provider.request(["prompt": "none"])).parameters["error"]
                     == "login_required")
             let consent = try await browser.logIn(try await browser.authorize(provider.request()))
-            let asked = try await browser.authorize(provider.request(["prompt": "none"]))
+            let refused = try await browser.authorize(provider.request(["prompt": "none"]))
             #expect(
-                asked.parameters["error"] == "consent_required" && asked.parameters["state"] == "s/1"
-                    && asked.parameters["iss"] == provider.issuer)
+                refused.parameters["error"] == "consent_required" && refused.parameters["state"] == "s/1"
+                    && refused.parameters["iss"] == provider.issuer)
             _ = try await browser.submit(consent, ["decision": "allow"])
             for prompt in ["login", "select_account", "login consent"] {
                 #expect(
@@ -319,7 +319,7 @@ import Testing
         }
     }
 
-    @Test func `A user with a second factor is asked for it`() async throws {
+    @Test func `A user with a second factor must give its code`() async throws {
         try await TestProvider.run { provider async throws in
             let anna = try await provider.users.signUp()
             let added = try await provider.users.send("POST", "me/totp", #"{"password":"correct horse"}"#, as: anna)
@@ -334,16 +334,16 @@ import Testing
             }
             var browser = provider.browser()
             let page = try await browser.authorize(provider.request())
-            let asked = try await browser.logIn(page)
+            let codePage = try await browser.logIn(page)
             #expect(
-                asked.status == 403 && asked.text.contains("name=\"code\"")
-                    && browser.cookies["martlet_session"] == nil, "\(asked)")
-            let wrong = try await browser.logIn(asked, code: "000000")
+                codePage.status == 403 && codePage.text.contains("name=\"code\"")
+                    && browser.cookies["martlet_session"] == nil, "\(codePage)")
+            let wrong = try await browser.logIn(codePage, code: "000000")
             #expect(
                 wrong.status == 403 && wrong.text.contains("name=\"code\"") && browser.cookies["martlet_session"] == nil
             )
-            #expect(try await browser.logIn(asked, code: first).status == 403, "taken before")
-            let consent = try await browser.logIn(asked, code: recoveryCode)
+            #expect(try await browser.logIn(codePage, code: first).status == 403, "used before")
+            let consent = try await browser.logIn(codePage, code: recoveryCode)
             #expect(consent.status == 200 && consent.text.contains("name=\"decision\""), "\(consent)")
             var other = provider.browser()
             let again = try await other.logIn(try await other.authorize(provider.request()))
@@ -351,7 +351,7 @@ import Testing
         }
     }
 
-    @Test func `A user who must verify their address is told so on the page`() async throws {
+    @Test func `The page shows that the address must be verified`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp(more: #","email":"anna@example.org""#)
             #expect(try await provider.users.master("PUT", "settings", #"{"requireVerifiedEmail":true}"#).status == 200)

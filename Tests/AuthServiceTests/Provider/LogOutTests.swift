@@ -75,7 +75,7 @@ import Testing
         }
     }
 
-    @Test func `Without an ID token of the signed-in user, the user is asked in their own browser`() async throws {
+    @Test func `Without an ID token of the signed-in user, the user must confirm in their own browser`() async throws {
         try await run { provider, known, token async throws in
             _ = try await provider.users.signUp("berta")
             var other = provider.browser()
@@ -86,16 +86,17 @@ import Testing
             let forged = "\(parts[0]).\(parts[1]).\(String(repeating: "A", count: parts[2].count))"
             for hint in [nil, ofBerta, forged, "x"] as [String?] {
                 var browser = known
-                let asked = query([
+                let request = query([
                     "id_token_hint": hint, "client_id": provider.client.id, "post_logout_redirect_uri": Self.goodbye,
                 ])
-                let page = try await browser.send("GET", "logout?" + asked)
+                let page = try await browser.send("GET", "logout?" + request)
                 #expect(page.status == 200 && page.isPage && page.text.contains("anna"), "\(page)")
                 #expect(try await isSignedIn(known))
                 // Forged requests: without a token, with another user's, or with another request's.
-                #expect(try await browser.send("POST", "logout/confirm?" + asked, form: [:]).status == 400)
+                #expect(try await browser.send("POST", "logout/confirm?" + request, form: [:]).status == 400)
                 #expect(
-                    try await browser.send("POST", "logout/confirm?" + asked, form: ["form_token": "x"]).status == 400)
+                    try await browser.send("POST", "logout/confirm?" + request, form: ["form_token": "x"]).status
+                        == 400)
                 let action = try #require(page.text.firstMatch(of: /name="form_token" value="([^"]+)"/)?.1)
                 #expect(
                     try await browser.send(

@@ -58,7 +58,7 @@ import Testing
             #expect(refreshed.status == 200 && refreshed["accessToken"] == nil, "\(refreshed)")
             #expect(
                 cookies(refreshed)["__Host-martlet-staff-refresh"] != cookies(signedIn)["__Host-martlet-staff-refresh"])
-            // Programs are not affected.
+            // Requests without the dashboard's header are not affected.
             #expect(try await client.refresh(root.refresh).string("accessToken") != nil)
             let out = try await client.send("POST", "auth/logout", as: root, headers: Self.dashboard)
             #expect(

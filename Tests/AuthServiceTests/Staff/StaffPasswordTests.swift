@@ -58,7 +58,7 @@ import Testing
                     method, path, method == "GET" || method == "DELETE" ? nil : "{}", as: berta)
                 #expect(answer.isProblem(.passwordResetRequired), "\(method) \(path) \(answer)")
             }
-            // A refreshed token does not bypass this.
+            // A refreshed token does not bypass the required change of the password.
             #expect(try StaffTokens(try await client.refresh(berta.refresh)).mustReset)
             let body = #"{"password":"\#(password)","newPassword":"quite another one"}"#
             let free = try StaffTokens(try await client.send("PUT", "me/password", body, as: berta))

@@ -112,7 +112,7 @@ import Testing
             let keys = ServerKeys(internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"))
             let store = SecondFactorStore(client.auth.postgres, keys)
             let user = Person.user(id, AppSpace(appID: "", environment: .live))
-            #expect(try await !store.isAsked(of: user))
+            #expect(try await !store.isRequired(of: user))
             #expect(try await !store.consume(Self.code(secret, 1), of: user))
         }
     }

@@ -38,7 +38,7 @@ final class OtherService: Sendable {
         var sessions: Set<String>
     }
 
-    /// A question about an address from which the app's mail has bounced.
+    /// A call that looks up whether the app's mail to an address has bounced.
     struct MailQuestion: Codable, Sendable, Hashable {
         var app: String
         var environment: AppEnvironment

@@ -5,7 +5,7 @@ import MartletCore
 import MartletTesting
 import Testing
 
-/// An authenticator together with the browser, any part of which can be told to lie.
+/// An authenticator together with the browser. Tests can falsify each part of their answers.
 struct SoftPasskey: Sendable {
     enum Key: Sendable {
         case es256(P256.Signing.PrivateKey)

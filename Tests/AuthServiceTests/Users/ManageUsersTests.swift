@@ -57,7 +57,8 @@ import Testing
         }
     }
 
-    /// A sign-in with the old password that began before the change and ends after it leaves no session behind.
+    /// A sign-in with the old password that begins before the change of the password and ends after it must not leave a
+    /// session.
     @Test func `No sign-in succeeds with the old password while it changes`() async throws {
         try await UserClient.run { client in
             let anna = try await client.signUp()
@@ -65,7 +66,7 @@ import Testing
             let session = UUID()
             // The sign-in's statement, held before its commit.
             let (inserted, didInsert) = AsyncStream.makeStream(of: Void.self)
-            let (wanted, commit) = AsyncStream.makeStream(of: Void.self)
+            let (released, commit) = AsyncStream.makeStream(of: Void.self)
             // With a separate client, because the service's would have no connection left for the change.
             let other = client.auth.database.client(for: "auth")
             async let logIn: Void = other.withTransaction { transaction in
@@ -74,11 +75,11 @@ import Testing
                     "INSERT INTO auth.sessions (id, user_id, expires) VALUES (\(session), \(user), now() + interval '1 day')"
                 )
                 didInsert.finish()
-                for await _ in wanted {}
+                for await _ in released {}
             }
             for await _ in inserted {}
             async let change = client.master("PATCH", "users/\(anna.userID)", #"{"password":"set by staff"}"#)
-            // Waits until it waits for the row.
+            // Wait until the change waits for the row.
             try await client.auth.database.withSuperuser { superuser in
                 let waiting: PostgresQuery =
                     "SELECT FROM pg_stat_activity WHERE datname = current_database() AND wait_event_type = 'Lock'"

@@ -185,7 +185,7 @@ import Testing
             let user = try client.person(tokens)
             let keys = ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789"))
             let other = SecondFactorStore(client.auth.postgres, keys)
-            #expect(try await other.isAsked(of: user))
+            #expect(try await other.isRequired(of: user))
             for code in [Self.code(secret, 1), codes[0]] { #expect(try await other.consume(code, of: user) == false) }
         }
     }

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AuthService
 
-/// What the notifications service is told about ended sessions.
+/// The notices of ended sessions to the notifications service.
 @Suite struct SignOutOfPushTests {
     private struct Two: Sendable {
         let client: UserClient
@@ -112,7 +112,7 @@ import Testing
         }
     }
 
-    @Test func `Notifications is told again once no access token can be valid, unless none was valid anyway`()
+    @Test func `Notifications gets a second notice once no access token can be valid, unless none was valid before`()
         async throws
     {
         try await Two.run { two in
@@ -140,7 +140,8 @@ import Testing
         }
     }
 
-    @Test func `Notifications is told when an expired session is deleted, but not about a refreshed one`() async throws
+    @Test func `Notifications gets a notice when an expired session is deleted, but not for a refreshed session`()
+        async throws
     {
         try await Two.run { two in
             _ = try await two.client.refresh(two.second.refresh)

@@ -23,7 +23,7 @@ import Testing
         (limits.underWay, limits.waiting, limits.pause) = (4, 40, .seconds(3_600))
         try await ConfigApp.run(
             profiles: { _ in
-                await hole.ask()
+                await hole.call()
                 throw OutgoingFailure.timeout
             }, lookups: limits
         ) { app in
@@ -33,16 +33,16 @@ import Testing
             try #require(try await app.publish(.configuration, "1.0", overrides).status == 200)
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 0..<40 { group.addTask { try await Self.expectUnknown(app, "user\(number)") } }
-                try await eventually("four requests are under way") { hole.asked >= 4 }
+                try await eventually("four requests are under way") { hole.callCount >= 4 }
                 hole.end()
                 try await group.waitForAll()
             }
             // Four requests begin at once. Before the third failure opens the breaker, two more may have begun.
-            let asked = hole.asked
-            #expect((4...6).contains(asked), "\(asked)")
+            let callCount = hole.callCount
+            #expect((4...6).contains(callCount), "\(callCount)")
             for number in 40..<60 { try await Self.expectUnknown(app, "user\(number)") }
             #expect(try await app.client("GET", "/remote/1.0", user: "user60")["mainSettings.menu"] == #""plain""#)
-            #expect(hole.asked == asked)
+            #expect(hole.callCount == callCount)
         }
     }
 

@@ -109,7 +109,7 @@ import Testing
         let app = try await StorageApp()
         let hole = BlackHole()
         let receiver = try await HookReceiver { _ in
-            await hole.ask()
+            await hole.call()
             return (200, "{}")
         }
         try await app.hook("f", "function", at: receiver)

@@ -85,7 +85,7 @@ final class LiveStream: Sendable {
 
         mutating func write(_ buffer: ByteBuffer) async throws {
             try Task.checkCancellation()
-            await stall?.ask()
+            await stall?.call()
             stream.take(String(buffer: buffer))
         }
 

@@ -20,8 +20,8 @@ extension CrashHelpers {
                 do {
                     try await tickets.store(fitted, in: space)
                 } catch is FileError {
-                    // While file storage is unavailable, keep the text and drop the images: all reports queue behind
-                    // this one.
+                    // While file storage is unavailable, keep the text and drop the images, because all later reports
+                    // would have to wait for this one.
                     fitted.files = []
                     try await tickets.store(fitted, in: space)
                 }
@@ -29,7 +29,8 @@ extension CrashHelpers {
             } catch is FeedbackRefusal {
                 return false
             } catch let problem as ServiceError where problem.isCallersFault {
-                // For example, a space that is full of tickets: later reports must not wait until some are deleted.
+                // For example, the space has the maximum number of tickets. Later reports must not wait until some
+                // tickets are deleted.
                 return false
             }
         }

@@ -17,8 +17,8 @@ struct CrashHelpers: Sendable {
     }
     /// Records which symbols reports wait for, in the transaction that stores the reports.
     var record: @Sendable ([AwaitedSymbols.Report], PostgresTransaction) async throws -> Void = { _, _ in }
-    /// Turns a user's feedback into a ticket; idempotent. Returns false if there will never be one; throws if it should
-    /// be retried.
+    /// Turns a user's feedback into a ticket; idempotent. Returns false if the feedback will never become a ticket.
+    /// Throws if the call should be retried.
     var feedback: @Sendable (DigestedFeedback, Space) async throws -> Bool = { _, _ in true }
     /// Links reports to feedback that arrived before them, in the transaction that stores the reports.
     var joinFeedback: @Sendable (_ eventIDs: [UUID], Space, PostgresTransaction) async throws -> Void = { _, _, _ in }

@@ -53,8 +53,8 @@ struct CrashRetention: PeriodicWork {
         }
     }
 
-    /// Removes the bytes before the row: a row without bytes is retried, while bytes without a row would be left
-    /// behind.
+    /// Removes the bytes before the row. A row without bytes is removed at the next attempt, while bytes without a row
+    /// would never be found.
     private func removeAttachments() async throws {
         while !Task.isCancelled {
             let rows = try await postgres.query(

@@ -35,7 +35,7 @@ enum TermKind: Int, Sendable, CaseIterable {
     case variants = 6
     case country = 7
 
-    /// Maximum number of terms of this kind in a space. Further ones count as `(other)`.
+    /// Maximum number of terms of this kind in a space. Further terms count as `(other)`.
     var maximum: Int {
         switch self {
         case .name, .device, .variants: 2_000

@@ -51,15 +51,15 @@ package struct Events: Sendable {
 
     var log: EventLog { EventLog(postgres: postgres) }
 
-    /// Returns once the events are committed. Returns at once if they need not be stored.
+    /// Returns once the events are committed. Returns at once if the events need not be stored.
     ///
     /// - Throws: `too-many-requests`, `unavailable`; `PostgresError`.
     func take(_ events: [IncomingEvent], in space: Space, _ settings: SpaceSettings) async throws {
         guard settings.isCollecting, !events.isEmpty else { return }
-        let wanted = events.reduce(into: Set<Term>()) { terms, event in
+        let needed = events.reduce(into: Set<Term>()) { terms, event in
             for (kind, text) in event.texts { terms.insert(Term(space: space.id, kind: kind, text: text)) }
         }
-        let numbers = try await terms.numbers(of: wanted)
+        let numbers = try await terms.numbers(of: needed)
         var submission = EventSubmission(
             rows: events.map { EventRow($0, in: space, numbers) }, sizeInBytes: events.reduce(0) { $0 + $1.sizeInBytes }
         )

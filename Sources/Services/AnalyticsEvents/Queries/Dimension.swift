@@ -25,6 +25,6 @@ enum Dimension: Int16, Sendable, CaseIterable {
         self = dimension
     }
 
-    /// Whether events have a column for it, as opposed to the two kinds of names.
+    /// Whether events have a column for the dimension. The two kinds of names have none.
     var isAttribute: Bool { rawValue >= Dimension.release.rawValue && self != .hour }
 }

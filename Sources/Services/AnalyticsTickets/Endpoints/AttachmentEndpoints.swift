@@ -52,7 +52,7 @@ extension Request {
             else {
                 throw ServiceError(
                     .invalidParameter,
-                    "A file's name must have 1 to 200 characters, without slashes and control characters.",
+                    "Expected a file's name of 1 to 200 characters, without slashes and control characters.",
                     field: "name")
             }
             return name

@@ -110,8 +110,8 @@ struct FollowTickets: Endpoint {
         let text = request.headers[Self.lastEvent] ?? request.uri.queryParameters["after"].map(String.init)
         let generation = try text.map { text in
             guard let generation = Int64(text), generation >= 0 else {
-                throw ServiceError(
-                    .invalidParameter, "This must be the generation of a board or an event.", field: "after")
+                throw ServiceError.unexpectedParameter(
+                    "after", expected: "the generation of a board or an event", found: text[...])
             }
             return generation
         }
@@ -242,9 +242,8 @@ struct TicketSettings: Endpoint {
             let fields = try await BodyFields(request, ["prefix"])
             let prefix = try fields.requiredString("prefix")
             guard prefix.wholeMatch(of: /[A-Z][A-Z0-9]{0,9}/) != nil else {
-                throw ServiceError(
-                    .invalidBody, "A prefix must have 1 to 10 characters from A-Z and 0-9, and begin with a letter.",
-                    field: "prefix")
+                throw ServiceError.unexpectedMember(
+                    "prefix", expected: "1 to 10 characters from A-Z and 0-9, starting with a letter", found: prefix)
             }
             try await tickets.setPrefix(prefix, in: visitor.space, by: visitor.author)
         }

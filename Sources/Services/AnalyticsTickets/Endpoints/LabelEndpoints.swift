@@ -124,7 +124,7 @@ extension BodyFields {
             guard let name = try TicketInput.line(self, "name", upTo: 40) else { return nil }
             guard !name.contains(","), !name.contains("/"), name.lowercased() != "none" else {
                 throw ServiceError(
-                    .invalidBody, "A label must not contain commas or slashes, and must not be called \"none\".",
+                    .invalidBody, "Expected a label without commas and slashes, other than \"none\".",
                     field: "name")
             }
             return name
@@ -135,7 +135,7 @@ extension BodyFields {
         get throws {
             guard let color = try string("color")?.lowercased() else { return nil }
             guard color.wholeMatch(of: /#[0-9a-f]{6}/) != nil else {
-                throw ServiceError(.invalidBody, "A color must have the form #rrggbb.", field: "color")
+                throw ServiceError.unexpectedMember("color", expected: "a color in the form #rrggbb", found: color)
             }
             return color
         }

@@ -51,7 +51,7 @@ struct TicketAccess: Sendable {
     ) async throws -> TicketChange {
         let change = try TicketChange(fields, staff: visitor.staff)
         if case .some(let assignee?) = change.assignee, try await current() != assignee {
-            try await directory.check(assignee, of: .tickets, askedBy: try context.principal)
+            try await directory.check(assignee, of: .tickets, assignedBy: try context.principal)
         }
         return change
     }

@@ -36,7 +36,7 @@ struct CheckedFeedback: Sendable {
         for file in feedback.files {
             try check(
                 file.bytes.readableBytes <= Feedback.maximumFileInBytes, "screenshot",
-                "A picture may have at most \(Feedback.maximumFileInBytes) bytes.")
+                "Expected pictures of at most \(Feedback.maximumFileInBytes) bytes.")
             let prefix = Array(file.bytes.readableBytesView.prefix(512))
             try check(
                 ContentType.isPicture(ContentType.decide(declared: nil, prefix: prefix)), "screenshot",

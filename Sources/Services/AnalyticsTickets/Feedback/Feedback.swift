@@ -14,13 +14,13 @@ package struct Feedback: Sendable {
     /// The id of a user of the app.
     var userID: String?
     var appVersion: String?
-    /// The id of the crash report it refers to: 32 hexadecimal digits, or a UUID.
+    /// The id of the crash report that the feedback refers to: 32 hexadecimal digits, or a UUID.
     var eventID: String?
     /// Identifies the feedback when it is sent again.
     var key: String?
     /// Pictures.
     package var files: [File] = []
-    /// The address it came from, if the sender is not signed in. Not stored.
+    /// The client's address, if the sender is not signed in. Not stored.
     var source: String?
 
     package struct File: Sendable {
@@ -50,8 +50,8 @@ package struct Feedback: Sendable {
         self.files = files
     }
 
-    /// Feedback cut to the limits, for feedback that arrives with other data and must not make that fail. Nil if the
-    /// message is empty.
+    /// Feedback cut to the limits, for feedback that arrives together with other data. Feedback that is too long must
+    /// not prevent the other data from being stored. Nil if the message is empty.
     package static func fitted(
         message: String, name: String? = nil, email: String? = nil, userID: String? = nil, appVersion: String? = nil,
         eventID: String? = nil,

@@ -54,7 +54,7 @@ package struct FeedbackIntake: Sendable {
         }
         let files = try await store(feedback.files, in: space)
         do {
-            // If the report is not stored yet, it must find this feedback later; so no report is stored meanwhile.
+            // No report is stored during this transaction, so that a report stored later finds this feedback.
             let (number, attached) = try await tickets.change(
                 space, by: Self.author, holdingReports: checked.event != nil
             ) { work in

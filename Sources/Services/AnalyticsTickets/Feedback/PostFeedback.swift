@@ -54,7 +54,7 @@ struct PostFeedback: Endpoint {
         }
         if let text = try fields.string("screenshot") {
             guard let bytes = Data(base64Encoded: text) else {
-                throw ServiceError(.invalidBody, "This must be base64.", field: "screenshot")
+                throw ServiceError(.invalidBody, "Expected bytes in base64.", field: "screenshot")
             }
             submitted.files = [Feedback.File(name: "screenshot", contentType: nil, bytes: ByteBuffer(bytes: bytes))]
         }

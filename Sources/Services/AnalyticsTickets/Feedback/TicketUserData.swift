@@ -112,7 +112,7 @@ extension TicketWork {
         let blobs: [String] = try await transaction.query(
             "DELETE FROM analytics.ticket_attachments WHERE ticket = ANY (\(ids)) AND is_feedback RETURNING blob"
         ).map { try $0.decode(0) }
-        // The same feedback as it arrived in an envelope.
+        // Feedback that arrived in an envelope is also stored with the crash reports.
         try await transaction.execute(
             """
             DELETE FROM analytics.crash_feedback AS c USING analytics.ticket_feedback AS f

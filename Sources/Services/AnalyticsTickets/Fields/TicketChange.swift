@@ -34,7 +34,7 @@ struct TicketChange: Sendable {
         priority = try TicketInput.choice(fields, "priority", TicketPriority.self)
         title = try TicketInput.line(fields, "title", upTo: TicketLimits.title)
         if fields["title"] != nil, title == nil {
-            throw ServiceError(.invalidBody, "A ticket must have a title.", field: "title")
+            throw ServiceError(.invalidBody, "Expected a title, found null.", field: "title")
         }
         if fields["description"] != nil {
             description = try TicketInput.text(fields, "description", upTo: TicketLimits.description) ?? ""
@@ -50,8 +50,8 @@ struct TicketChange: Sendable {
         guard let text = try fields.string("assignee") else { return nil }
         guard let id = text == "me" ? staff : UUID(uuidString: text) else {
             throw ServiceError(
-                .invalidBody, "Expected the id of a staff member or, if a staff member asks, \"me\".", field: "assignee"
-            )
+                .invalidBody, "Expected the id of a staff member, or \"me\" if the caller is a staff member.",
+                field: "assignee")
         }
         return id
     }

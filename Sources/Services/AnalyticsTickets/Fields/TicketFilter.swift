@@ -89,7 +89,7 @@ struct TicketFilter: Sendable {
         return "(t.assignee = ANY (\(ids)) OR \(values.contains("none")) AND t.assignee IS NULL)"
     }
 
-    /// Authors as stored by `Author`. A staff member can be given by the id alone.
+    /// Authors as stored by `Author`. A staff member can be named by the id alone.
     private static func authors(_ values: [String], _ staff: UUID?) throws -> [String] {
         try values.map { value in
             if value == "me" {

@@ -11,11 +11,13 @@ enum TicketInput {
     /// - Throws: `invalid-body`.
     static func line(_ fields: BodyFields, _ name: String, from minimum: Int = 1, upTo limit: Int) throws -> String? {
         guard let text = try fields.string(name)?.trimmingCharacters(in: .whitespacesAndNewlines) else { return nil }
-        guard (minimum...limit).contains(text.unicodeScalars.count) else {
-            throw ServiceError(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
+        let length = text.unicodeScalars.count
+        guard (minimum...limit).contains(length) else {
+            throw ServiceError(
+                .invalidBody, "Expected \(minimum) to \(limit) characters, found \(length).", field: name)
         }
         guard !text.unicodeScalars.contains(where: isControl) else {
-            throw ServiceError(.invalidBody, "This must not contain control characters.", field: name)
+            throw ServiceError(.invalidBody, "Expected a line without control characters.", field: name)
         }
         return text
     }
@@ -26,10 +28,12 @@ enum TicketInput {
     static func text(_ fields: BodyFields, _ name: String, from minimum: Int = 0, upTo limit: Int) throws -> String? {
         guard let text = try fields.string(name) else { return nil }
         guard (minimum...limit).contains(text.unicodeScalars.count), minimum == 0 || !isBlank(text) else {
-            throw ServiceError(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
+            throw ServiceError(
+                .invalidBody, "Expected \(minimum) to \(limit) characters, not only whitespace.", field: name)
         }
         guard !text.unicodeScalars.contains(where: { isControl($0) && !["\n", "\r", "\t"].contains($0) }) else {
-            throw ServiceError(.invalidBody, "This must not contain control characters.", field: name)
+            throw ServiceError(
+                .invalidBody, "Expected no control characters except line breaks and tabs.", field: name)
         }
         return text
     }
@@ -41,10 +45,11 @@ enum TicketInput {
         _ fields: BodyFields, _ name: String, _: Choice.Type
     ) throws -> Choice? {
         guard fields[name] != nil else { return nil }
-        guard let choice = try fields.string(name).flatMap(Choice.init(rawValue:)) else {
-            throw ServiceError(
-                .invalidBody, "This must be one of \(Choice.allCases.map(\.rawValue).joined(separator: ", ")).",
-                field: name)
+        let text = try fields.string(name)
+        guard let choice = text.flatMap(Choice.init(rawValue:)) else {
+            let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
+            let found = text.map { JSONValue.excerpt($0) } ?? "null"
+            throw ServiceError(.invalidBody, "Expected one of \(choices), found \(found).", field: name)
         }
         return choice
     }
@@ -58,14 +63,14 @@ enum TicketInput {
     static func numbers(_ fields: BodyFields, _ name: String, upTo limit: Int) throws -> [Int]? {
         guard let value = fields[name], value != .null else { return nil }
         guard case .array(let elements) = value, elements.count <= limit else {
-            throw ServiceError(.invalidBody, "This must be a list of at most \(limit) numbers.", field: name)
+            throw ServiceError(.invalidBody, "Expected an array of at most \(limit) numbers.", field: name)
         }
         let numbers = elements.compactMap {
             if case .number(let literal) = $0 { Int32(literal).map(Int.init) } else { nil }
         }.filter { $0 > 0 }
         guard numbers.count == elements.count, Set(numbers).count == numbers.count else {
             throw ServiceError(
-                .invalidBody, "This must be a list of different whole numbers, each at least 1.", field: name)
+                .invalidBody, "Expected an array of different whole numbers, each at least 1.", field: name)
         }
         return numbers
     }
@@ -74,7 +79,7 @@ enum TicketInput {
     static func day(_ fields: BodyFields, _ name: String) throws -> String? {
         guard let text = try fields.string(name) else { return nil }
         guard let day = CalendarDay(text), (1_900...2_100).contains(day.year) else {
-            throw ServiceError(.invalidBody, "This must be a day such as 2026-11-22.", field: name)
+            throw ServiceError.unexpectedMember(name, expected: "a day such as 2026-11-22", found: text)
         }
         return text
     }

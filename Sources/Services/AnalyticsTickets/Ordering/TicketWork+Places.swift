@@ -11,7 +11,7 @@ struct TicketPlace: Sendable, Equatable {
     /// Otherwise at the top or the bottom.
     var isAtTop: Bool
 
-    /// The place of a ticket that was not put anywhere: the last completed ticket is on top, others are at the bottom.
+    /// The place of a ticket for which none was requested: the top among complete tickets, otherwise the bottom.
     static func defaultPlace(in status: TicketStatus) -> TicketPlace { TicketPlace(isAtTop: status == .complete) }
 }
 

@@ -5,7 +5,7 @@ import MartletPostgres
 
 /// The progress of a sprint day by day, for burndown charts and velocity.
 struct SprintReport: Sendable {
-    /// Of a longer sprint, only the last days are reported.
+    /// The maximum number of days in a report. For a longer sprint, only the last days are reported.
     static let maximumDays = 100
     static let maximumTickets = 5_000
     static let maximumChanges = 50_000
@@ -44,7 +44,7 @@ struct SprintReport: Sendable {
         let first = max((start.timeIntervalSince1970 / day).rounded(.down), last - Double(maximumDays - 1))
         let style = Date.ISO8601FormatStyle(timeZone: .gmt).year().month().day()
         return stride(from: first, through: max(first, last), by: 1).map { number in
-            // A moment before midnight still belongs to the day.
+            // A day ends just before midnight, so that changes at midnight count for the next day.
             (
                 style.format(Date(timeIntervalSince1970: number * day)),
                 Date(timeIntervalSince1970: (number + 1) * day - 0.000_001)

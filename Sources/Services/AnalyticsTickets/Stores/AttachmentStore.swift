@@ -50,8 +50,8 @@ struct AttachmentStore: Sendable {
                 return try await work.attach(stored, to: id)
             }
         } catch let problem as ServiceError where problem.isCallersFault {
-            // The row has certainly not been stored. After any other error it may have been; `TicketHousekeeping` then
-            // removes orphans.
+            // The row has certainly not been stored, so the file is removed. After any other error the row may have
+            // been stored. If it was not, `TicketHousekeeping` removes the file.
             await discard([stored])
             throw problem
         }

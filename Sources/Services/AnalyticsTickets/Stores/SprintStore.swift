@@ -18,7 +18,7 @@ struct SprintChange: Sendable {
     init(_ fields: BodyFields) throws {
         name = try TicketInput.line(fields, "name", upTo: 100)
         if fields["name"] != nil, name == nil {
-            throw ServiceError(.invalidBody, "A sprint must have a name.", field: "name")
+            throw ServiceError(.invalidBody, "Expected a name, found null.", field: "name")
         }
         if fields["goal"] != nil { goal = try TicketInput.text(fields, "goal", upTo: 2_000) ?? "" }
         if fields["starts"] != nil { starts = .some(try TicketInput.day(fields, "starts")) }
@@ -104,8 +104,8 @@ struct SprintStore: Sendable {
                     throw ServiceError(.invalidBody, "There is no such open sprint.", field: "unfinishedTo")
                 }
             }
-            // After changes made while this waited for the lock, and before the tickets move: the report shows this
-            // moment.
+            // The report ends at this time: after the changes that were made while this call waited for the lock, and
+            // before the tickets move.
             try await work.transaction.execute(
                 """
                 UPDATE analytics.ticket_sprints SET state = 'closed', closed = clock_timestamp(), ends = coalesce(ends, greatest(current_date, starts)),
@@ -203,7 +203,7 @@ extension TicketWork {
         return sprint
     }
 
-    /// Moves deleted tickets, too, because they may be restored.
+    /// Also moves deleted tickets, because they may be restored.
     fileprivate func moveTickets(of number: Int, to next: Int?, onlyUnfinished: Bool) async throws {
         try await transaction.execute(
             """

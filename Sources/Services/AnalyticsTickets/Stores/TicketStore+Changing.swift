@@ -20,7 +20,7 @@ extension TicketStore {
         }
     }
 
-    /// Makes the same change to several tickets in the given order. Atomic.
+    /// Applies the same change to several tickets in the given order. Atomic.
     ///
     /// - Throws: as `update(_:_:if:resolvesIssues:in:by:)`; `invalid-body` if a ticket does not exist.
     func update(_ numbers: [Int], _ change: TicketChange, resolvesIssues: Bool, in space: Space, by author: Author)

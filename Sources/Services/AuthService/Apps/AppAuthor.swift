@@ -61,7 +61,7 @@ extension KeyArea {
     /// The staff areas whose rights a key for this area gives.
     fileprivate var staffAreas: [StaffArea] {
         switch self {
-        // Its keys change roles, too.
+        // A key for storage can also change the roles of users.
         case .storage: [.storage, .users]
         case .files, .functions: [.storage]
         case .auth: [.users]

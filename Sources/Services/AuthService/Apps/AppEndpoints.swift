@@ -48,12 +48,12 @@ struct ListApps: Endpoint {
 }
 
 extension StaffGrant {
-    /// The apps in which the member's rights satisfy `isMeant`. Rights in the server's own areas are not rights in an
+    /// The apps in which the member's rights satisfy `condition`. Rights in the server's own areas are not rights in an
     /// app.
-    fileprivate func apps(_ isMeant: (StaffRights.Areas) -> Bool) -> AppStore.Selection {
+    fileprivate func apps(_ condition: (StaffRights.Areas) -> Bool) -> AppStore.Selection {
         let everywhere = rights.apps[StaffRights.everyApp]?.filter { !$0.key.isServerWide } ?? [:]
-        if isAdministrator || isMeant(everywhere) { return .all }
-        return .only(rights.apps.filter { $0.key != StaffRights.everyApp && isMeant($0.value) }.map(\.key))
+        if isAdministrator || condition(everywhere) { return .all }
+        return .only(rights.apps.filter { $0.key != StaffRights.everyApp && condition($0.value) }.map(\.key))
     }
 }
 
@@ -165,7 +165,7 @@ struct ArchiveApp: Endpoint {
     static let restoreApp = route.at("/admin/apps/{app}/restore", "restoreApp", "Restores an archived app.")
 
     let apps: AppStore
-    /// Whether the call archives the app; otherwise it restores it.
+    /// True for archiving the app, false for restoring it.
     let archives: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {

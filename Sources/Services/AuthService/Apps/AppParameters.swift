@@ -15,24 +15,35 @@ extension BodyFields {
     func text(_ name: String, from minimum: Int = 0, upTo limit: Int) throws -> String? {
         guard let text = try string(name) else { return nil }
         guard (minimum...limit).contains(text.unicodeScalars.count) else {
-            throw ServiceError(.invalidBody, "This must have \(minimum) to \(limit) characters.", field: name)
+            throw ServiceError(
+                .invalidBody, "Expected \(minimum) to \(limit) characters, found \(text.unicodeScalars.count).",
+                field: name)
         }
         return text
     }
 
-    /// A list of distinct strings that all satisfy `isGood`.
-    func texts(_ name: String, upTo limit: Int, _ hint: String, _ isGood: (String) -> Bool) throws -> [String]? {
+    /// A list of distinct strings that all satisfy `isValid`.
+    ///
+    /// - Parameter expected: What `isValid` accepts, for the message of a refusal: "a CIDR block such as 10.0.0.0/8".
+    func texts(_ name: String, upTo limit: Int, expected: String, _ isValid: (String) -> Bool) throws -> [String]? {
         guard let value = self[name], value != .null else { return nil }
         guard case .array(let elements) = value else {
-            throw ServiceError(.invalidBody, "This must be a list.", field: name)
+            throw ServiceError(.invalidBody, "Expected an array, found \(value.phrase).", field: name)
         }
         guard elements.count <= limit else {
-            throw ServiceError(.invalidBody, "This may have at most \(limit) entries.", field: name)
+            throw ServiceError(
+                .invalidBody, "Expected at most \(limit) entries, found \(elements.count).", field: name)
         }
-        let texts: [String] = elements.compactMap { if case .string(let text) = $0, isGood(text) { text } else { nil } }
-        guard texts.count == elements.count else { throw ServiceError(.invalidBody, hint, field: name) }
+        let texts = try elements.map { element in
+            guard case .string(let text) = element else {
+                throw ServiceError(
+                    .invalidBody, "Expected an array of strings, found \(element.phrase) in it.", field: name)
+            }
+            guard isValid(text) else { throw ServiceError.unexpectedMember(name, expected: expected, found: text) }
+            return text
+        }
         guard Set(texts).count == texts.count else {
-            throw ServiceError(.invalidBody, "The entries must be distinct.", field: name)
+            throw ServiceError(.invalidBody, "Expected distinct entries, found a duplicate.", field: name)
         }
         return texts
     }
@@ -43,7 +54,7 @@ extension BodyFields {
             name: try text("name", from: 1, upTo: 200),
             bundleIDs: try texts(
                 "bundleIds", upTo: AppChange.maximumBundleIDs,
-                "A bundle id must be 1 to 155 letters, digits and . _ -, starting with a letter or digit.",
+                expected: "a bundle id of 1 to 155 letters, digits and . _ -, starting with a letter or digit",
                 AppChange.isBundleID),
             storeID: try change("storeId", storeID), settings: try object("settings", upTo: 16 << 10))
     }
@@ -51,7 +62,7 @@ extension BodyFields {
     private func storeID(_ name: String) throws -> String? {
         guard let text = try string(name) else { return nil }
         guard AppChange.isStoreID(text) else {
-            throw ServiceError(.invalidBody, "A store id must be a string of 1 to 20 digits.", field: name)
+            throw ServiceError.unexpectedMember(name, expected: "a store id of 1 to 20 digits", found: text)
         }
         return text
     }
@@ -77,7 +88,7 @@ extension Request {
             throw ServiceError(.malformedRequest, "The body ended early.")
         }
         guard let picture = Picture(Data(body.readableBytesView)) else {
-            throw ServiceError(.unsupportedMediaType, "The body must be a PNG, JPEG or WebP picture.")
+            throw ServiceError(.unsupportedMediaType, "Expected a PNG, JPEG or WebP picture as the body.")
         }
         return picture
     }
@@ -98,7 +109,7 @@ extension Response {
             .eTag: "\"\(picture.sha256)\"", .cacheControl: "private, no-cache", .xContentTypeOptions: "nosniff",
             .contentSecurityPolicy: "sandbox; default-src 'none'", .contentDisposition: "inline",
         ]
-        if let known = request.headers[.ifNoneMatch], known.contains("\"\(picture.sha256)\"") {
+        if let tags = request.headers[.ifNoneMatch], tags.contains("\"\(picture.sha256)\"") {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] = picture.contentType

@@ -7,7 +7,7 @@ import MartletPostgres
 struct AppChange: Sendable {
     var name: String?
     var bundleIDs: [String]?
-    /// `.some(nil)` if the app is in no store.
+    /// `.some(nil)` removes the id of an app that is in no store.
     var storeID: String??
     /// A JSON object that replaces the former one.
     var settings: String?
@@ -38,7 +38,7 @@ extension AppStore {
     ///
     /// - Parameters:
     ///   - apps: The apps to list.
-    ///   - readable: The apps shown in full. Of the others, only identifying properties are shown.
+    ///   - readable: The apps shown in full. Other apps are shown with their identifying properties only.
     func list(_ apps: Selection, readable: Selection, areArchived: Bool, after: Int, limit: Int) async throws
         -> [Listed]
     {
@@ -54,8 +54,8 @@ extension AppStore {
         try await postgres.query("SELECT \(Self.json) FROM auth.apps AS a WHERE a.id = \(id)").first?.decode(0)
     }
 
-    /// Creates an app with a first set of credentials. It gets no master key if the author lacks a right that the key
-    /// would give.
+    /// Creates an app with a first set of credentials. If the author lacks a right that a master key would give, the
+    /// app gets no master key.
     func create(_ name: String, _ change: AppChange, by author: AppAuthor) async throws -> (keys: NewApp, json: String)
     {
         try await postgres.withTransaction { transaction in

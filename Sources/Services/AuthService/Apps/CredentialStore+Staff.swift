@@ -56,27 +56,27 @@ extension CredentialStore {
     {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
-            guard let known = try await Self.find(id, of: appID, transaction) else { return nil }
-            if case .some(.some) = change.scopes, !known.kind.acceptsScopes {
+            guard let stored = try await Self.find(id, of: appID, transaction) else { return nil }
+            if case .some(.some) = change.scopes, !stored.kind.acceptsScopes {
                 throw ServiceError(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
             }
-            // An expired credential cannot be extended, so that someone who finds its text on an old phone or backup
-            // does not regain access.
-            guard known.isLive || change.expires == nil else {
+            // An expired credential cannot be extended. Otherwise someone who finds the credential's text on an old
+            // phone or in a backup could regain access.
+            guard stored.isLive || change.expires == nil else {
                 throw ServiceError(.conflict, "The key has expired; create another one.")
             }
             // A longer life, other networks or other scopes can make the key as powerful as a new one.
             if change.expires != nil || change.networks != nil || change.scopes != nil {
-                try author.checkMayOpen(known.kind, scopes: change.scopes ?? known.scopes, of: appID)
+                try author.checkMayOpen(stored.kind, scopes: change.scopes ?? stored.scopes, of: appID)
             }
             let after: String = try await transaction.query(Self.update(id, change))[0].decode(0)
             try await author.record(
-                "update-key", of: appID, target: Self.name(id), before: known.json, after: after, transaction)
+                "update-key", of: appID, target: Self.name(id), before: stored.json, after: after, transaction)
             return after
         }
     }
 
-    /// Revokes a credential. It takes effect at every gateway within two seconds.
+    /// Revokes a credential. Every gateway refuses the credential within two seconds.
     ///
     /// - Parameter isForced: Whether the last live credential of its kind may be revoked.
     /// - Returns: False if there is no such credential or it is already revoked.
@@ -85,9 +85,9 @@ extension CredentialStore {
     func revoke(_ id: UUID, isForced: Bool, of appID: String, by author: AppAuthor) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, allowingArchived: true, transaction)
-            guard let known = try await Self.find(id, of: appID, transaction) else { return false }
-            if !isForced, known.isLive, known.kind == .client || known.kind == .secret,
-                try await !Self.hasOther(than: id, known.kind, of: appID, transaction)
+            guard let stored = try await Self.find(id, of: appID, transaction) else { return false }
+            if !isForced, stored.isLive, stored.kind == .client || stored.kind == .secret,
+                try await !Self.hasOther(than: id, stored.kind, of: appID, transaction)
             {
                 throw ServiceError(
                     .conflict,
@@ -98,7 +98,7 @@ extension CredentialStore {
                 "UPDATE auth.credentials AS c SET revoked = now() WHERE c.id = \(id) RETURNING \(Self.json)")[0].decode(
                     0)
             try await author.record(
-                "revoke-key", of: appID, target: Self.name(id), before: known.json, after: after, transaction)
+                "revoke-key", of: appID, target: Self.name(id), before: stored.json, after: after, transaction)
             return true
         }
     }
@@ -113,12 +113,12 @@ extension CredentialStore {
     )? {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
-            guard let known = try await Self.find(id, of: appID, transaction) else { return nil }
-            try author.checkMayOpen(known.kind, scopes: known.scopes, of: appID)
+            guard let stored = try await Self.find(id, of: appID, transaction) else { return nil }
+            try author.checkMayOpen(stored.kind, scopes: stored.scopes, of: appID)
             let successor = NewCredential(
-                kind: known.kind, environment: known.environment ?? .live, label: known.label,
-                expires: known.nextExpiry,
-                networks: known.networks, scopes: known.scopes)
+                kind: stored.kind, environment: stored.environment ?? .live, label: stored.label,
+                expires: stored.nextExpiry,
+                networks: stored.networks, scopes: stored.scopes)
             let created = try await Self.create(successor, of: appID, by: author, transaction)
             let after: String = try await transaction.query(
                 """
@@ -127,7 +127,7 @@ extension CredentialStore {
                 WHERE c.id = \(id) RETURNING \(Self.json)
                 """)[0].decode(0)
             try await author.record(
-                "rotate-key", of: appID, target: Self.name(id), before: known.json, after: after, transaction)
+                "rotate-key", of: appID, target: Self.name(id), before: stored.json, after: after, transaction)
             return (created, after)
         }
     }
@@ -149,7 +149,7 @@ extension CredentialStore {
         return CreatedCredential(id: record.id, text: text, json: json)
     }
 
-    private struct Known: Sendable {
+    private struct Stored: Sendable {
         var kind: CredentialKind
         var environment: AppEnvironment?
         var label: String
@@ -162,7 +162,7 @@ extension CredentialStore {
     }
 
     /// A credential that is not revoked.
-    private static func find(_ id: UUID, of appID: String, _ transaction: PostgresTransaction) async throws -> Known? {
+    private static func find(_ id: UUID, of appID: String, _ transaction: PostgresTransaction) async throws -> Stored? {
         let row = try await transaction.query(
             """
             SELECT c.kind, c.environment, c.label, c.networks, c.scopes, c.expires IS NULL OR c.expires > now(),
@@ -172,7 +172,7 @@ extension CredentialStore {
         ).first
         guard let row else { return nil }
         guard let kind = CredentialKind(rawValue: try row.decode(0)) else { throw UnknownCredentialKind() }
-        return Known(
+        return Stored(
             kind: kind, environment: try row.decode(1, as: String?.self).flatMap(AppEnvironment.init),
             label: try row.decode(2),
             networks: try row.decode(3), scopes: try row.decode(4), isLive: try row.decode(5),

@@ -14,9 +14,10 @@ public struct CredentialRecord: Codable, Sendable, Equatable {
     public var created: Date
     public var expires: Date?
     public var revoked: Date?
-    /// Accurate to about a minute, because gateways report it in batches.
+    /// Accurate to about a minute, because gateways report the use of credentials in batches.
     public var lastUsed: Date?
-    /// The CIDR blocks it may be used from; nil for all networks, or for a master key the gateway's default.
+    /// The CIDR blocks from which the credential is accepted. Nil means all networks; for a master key, nil means the
+    /// gateway's default.
     public var networks: [String]?
     /// The limits of a master key or secret, as written by `KeyScope`; nil for no limits.
     public var scopes: [String]?
@@ -106,8 +107,8 @@ public struct CredentialStore: Sendable {
         ).map(CredentialRecord.init)
     }
 
-    /// Revokes a credential as the operator, with an entry in the audit log. It takes effect at every gateway within a
-    /// second or two. Returns false if there is no live credential with this id.
+    /// Revokes a credential as the operator, with an entry in the audit log. Every gateway refuses the credential
+    /// within two seconds. Returns false if there is no live credential with this id.
     public func revoke(_ id: UUID) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let appID: String? = try await transaction.query(

@@ -80,9 +80,10 @@ struct CreateKey: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (id, author) = try context.changeableApp(request)
         let fields = try await BodyFields(request, ["kind", "environment", "label", "expires", "networks", "scopes"])
-        guard let kind = CredentialKind(rawValue: try fields.requiredString("kind")) else {
-            throw ServiceError(
-                .invalidBody, "This must be client, secret, ingest, evaluation or master.", field: "kind")
+        let kindName = try fields.requiredString("kind")
+        guard let kind = CredentialKind(rawValue: kindName) else {
+            throw ServiceError.unexpectedMember(
+                "kind", expected: "client, secret, ingest, evaluation or master", found: kindName)
         }
         let new = NewCredential(
             kind: kind, environment: try fields.environment(of: kind), label: try fields.text("label", upTo: 200) ?? "",
@@ -255,7 +256,7 @@ extension ServiceContext {
 }
 
 extension BodyFields {
-    /// The environment of the key. Kinds that belong to none accept none.
+    /// The environment of the key. Refused for kinds of keys that do not belong to an environment.
     fileprivate func environment(of kind: CredentialKind) throws -> AppEnvironment {
         guard let text = try string("environment") else { return .live }
         guard kind != .secret, kind != .master else {
@@ -263,7 +264,7 @@ extension BodyFields {
                 .invalidBody, "Secrets and master keys do not belong to an environment.", field: "environment")
         }
         guard let environment = AppEnvironment(rawValue: text) else {
-            throw ServiceError(.invalidBody, "This must be live or test.", field: "environment")
+            throw ServiceError.unexpectedMember("environment", expected: "live or test", found: text)
         }
         return environment
     }
@@ -273,17 +274,15 @@ extension BodyFields {
         guard let text = try string(name) else { return nil }
         guard let date = Date(rfc3339: text), date > now, date < now + 100 * 366 * 86_400
         else {
-            throw ServiceError(
-                .invalidBody, "This must be a time within the next 100 years, such as 2027-06-30T00:00:00Z.",
-                field: name
-            )
+            throw ServiceError.unexpectedMember(
+                name, expected: "a time within the next 100 years, such as 2027-06-30T00:00:00Z", found: text)
         }
         return date
     }
 
     fileprivate func networks(_ name: String) throws -> [String]? {
         let blocks = try texts(
-            name, upTo: 50, "A network must be a CIDR block such as 10.0.0.0/8.", NetworkBlock.isValid)
+            name, upTo: 50, expected: "a CIDR block such as 10.0.0.0/8", NetworkBlock.isValid)
         guard blocks?.isEmpty != true else {
             throw ServiceError(.invalidBody, "At least one network is required; send null to allow all.", field: name)
         }
@@ -292,7 +291,7 @@ extension BodyFields {
 
     fileprivate func scopes(_ name: String) throws -> [String]? {
         let areas = KeyArea.allCases.map(\.rawValue).joined(separator: ", ")
-        let scopes = try texts(name, upTo: 32, "A scope must be one of \(areas), optionally followed by :read.") {
+        let scopes = try texts(name, upTo: 32, expected: "one of \(areas), optionally followed by :read") {
             KeyScope($0) != nil
         }
         guard scopes?.isEmpty != true else {

@@ -66,7 +66,7 @@ struct LookUpApp: Endpoint {
             do {
                 if let url = record.iconURL { icon = try await lookup.icon(at: url) }
             } catch let problem as ServiceError {
-                // The rest is useful without the icon, and `applied` does not name it.
+                // The other properties are useful without the icon. The answer's `applied` does not list the icon.
                 context.logger.warning(
                     "Could not fetch an app's icon from the store; the app is updated without it.",
                     metadata: ["app.id": "\(id)", "error.cause": "\(problem.cause ?? problem.detail ?? "")"])
@@ -88,16 +88,17 @@ extension Request {
     fileprivate func country() throws -> String {
         let text = String(uri.queryParameters["country"] ?? "us").lowercased()
         guard text.wholeMatch(of: /[a-z]{2}/) != nil else {
-            throw ServiceError(
-                .invalidParameter, "This must be the two letters of a country, such as us.", field: "country")
+            throw ServiceError.unexpectedParameter(
+                "country", expected: "the two letters of a country, such as us", found: text[...])
         }
         return text
     }
 
     fileprivate func language() throws -> LanguageTag {
-        guard let language = LanguageTag(String(uri.queryParameters["language"] ?? "en")) else {
-            throw ServiceError(
-                .invalidParameter, "This must be a language such as en or pt-BR (BCP 47).", field: "language")
+        let text = uri.queryParameters["language"] ?? "en"
+        guard let language = LanguageTag(String(text)) else {
+            throw ServiceError.unexpectedParameter(
+                "language", expected: "a language such as en or pt-BR (BCP 47)", found: text)
         }
         return language
     }
@@ -105,14 +106,14 @@ extension Request {
     fileprivate func lookupKey() throws -> StoreLookup.Key? {
         if let id = uri.queryParameters["storeId"].map(String.init) {
             guard AppChange.isStoreID(id) else {
-                throw ServiceError(.invalidParameter, "A store id must be 1 to 20 digits.", field: "storeId")
+                throw ServiceError.unexpectedParameter("storeId", expected: "1 to 20 digits", found: id[...])
             }
             return .storeID(id)
         }
         guard let id = uri.queryParameters["bundleId"].map(String.init) else { return nil }
         guard AppChange.isBundleID(id) else {
-            throw ServiceError(
-                .invalidParameter, "This must be a bundle id such as com.example.app.", field: "bundleId")
+            throw ServiceError.unexpectedParameter(
+                "bundleId", expected: "a bundle id such as com.example.app", found: id[...])
         }
         return .bundleID(id)
     }
@@ -135,8 +136,8 @@ extension AppStore {
                 change.storeID = storeID
                 applied.append("storeId")
             }
-            if let bundleID = record.bundleID, case .array(let known) = app["bundleIds"] {
-                let ids: [String] = known.compactMap { if case .string(let id) = $0 { id } else { nil } }
+            if let bundleID = record.bundleID, case .array(let listed) = app["bundleIds"] {
+                let ids: [String] = listed.compactMap { if case .string(let id) = $0 { id } else { nil } }
                 if ids.contains(bundleID) || ids.count < AppChange.maximumBundleIDs {
                     change.bundleIDs = ids.contains(bundleID) ? ids : ids + [bundleID]
                     applied.append("bundleId")
@@ -168,15 +169,15 @@ extension VersionStore {
     ) async throws {
         var change = VersionChange(state: .released)
         if let date { change.releaseDate = date }
-        let known = try await read(number, of: appID, transaction)
+        let existing = try await read(number, of: appID, transaction)
         if let notes {
             var members: [JSONValue.Member] = []
-            if let known, case .object(let others) = try JSONValue(parsing: known.utf8)["notes"] {
+            if let existing, case .object(let others) = try JSONValue(parsing: existing.utf8)["notes"] {
                 members = others.filter { $0.name != language.text }
             }
             change.notes = JSONValue.object(members + [.init(language.text, .string(notes))]).text
         }
-        if known == nil {
+        if existing == nil {
             try await create(number, change, of: appID, by: author, transaction)
         } else {
             try await self.change(number, change, of: appID, by: author, transaction)

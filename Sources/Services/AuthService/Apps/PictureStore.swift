@@ -163,12 +163,14 @@ struct PictureStore: Sendable {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
             guard let before = try await VersionStore.read(version, of: appID, transaction) else { return nil }
-            let known: [UUID] = try await transaction.query(
+            let existing: [UUID] = try await transaction.query(
                 "SELECT id FROM auth.version_pictures WHERE version_id = \(VersionStore.id(of: version, of: appID))"
             ).map { try $0.decode(0) }
-            guard ids.count == known.count, Set(ids) == Set(known) else {
+            guard ids.count == existing.count, Set(ids) == Set(existing) else {
                 throw ServiceError(
-                    .invalidBody, "These must be the ids of all pictures of the version, each once.", field: "pictures")
+                    .invalidBody,
+                    "Expected the id of each of the version's \(existing.count) pictures once, found \(ids.count) ids.",
+                    field: "pictures")
             }
             try await transaction.execute(
                 "UPDATE auth.version_pictures AS p SET position = o.place FROM unnest(\(ids)) WITH ORDINALITY AS o (id, place) WHERE p.id = o.id"

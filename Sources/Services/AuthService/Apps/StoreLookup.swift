@@ -120,7 +120,7 @@ struct StoreLookup: Sendable {
         }
         let body = try await fetch(text, upTo: Picture.maximumIconSizeInBytes)
         guard let picture = Picture(Data(body.readableBytesView)) else {
-            throw ServiceError(.upstreamFailed, "The icon must be a PNG, JPEG or WebP picture.")
+            throw ServiceError(.upstreamFailed, "The store's icon is not a PNG, JPEG or WebP picture.")
         }
         return picture
     }

@@ -37,7 +37,7 @@ struct ListVersions: Endpoint {
         if let text = request.uri.queryParameters["after"] {
             after = VersionNumber(String(text))
             if after == nil {
-                throw ServiceError(.invalidParameter, "This must be a version number such as 2.10.", field: "after")
+                throw ServiceError.unexpectedParameter("after", expected: "a version number such as 2.10", found: text)
             }
         }
         guard try await apps.read(id) != nil else { throw ServiceError(.appNotFound) }
@@ -243,7 +243,7 @@ struct OrderPictures: Endpoint {
         let (id, author) = try context.changeableApp(request)
         let fields = try await BodyFields(request, ["pictures"])
         let texts = try fields.texts(
-            "pictures", upTo: PictureStore.maximumPicturesPerVersion, "Each must be a picture's id."
+            "pictures", upTo: PictureStore.maximumPicturesPerVersion, expected: "a picture's id (a UUID)"
         ) {
             UUID(uuidString: $0) != nil
         }
@@ -347,7 +347,7 @@ extension BodyFields {
     private func state() throws -> VersionChange.State? {
         guard let text = try string("state") else { return nil }
         guard let state = VersionChange.State(rawValue: text) else {
-            throw ServiceError(.invalidBody, "This must be planned or released.", field: "state")
+            throw ServiceError.unexpectedMember("state", expected: "planned or released", found: text)
         }
         return state
     }
@@ -356,7 +356,7 @@ extension BodyFields {
     private func date(_ name: String) throws -> String? {
         guard let text = try string(name) else { return nil }
         guard CalendarDay(text) != nil else {
-            throw ServiceError(.invalidBody, "This must be a day such as 2026-11-22.", field: name)
+            throw ServiceError.unexpectedMember(name, expected: "a day such as 2026-11-22", found: text)
         }
         return text
     }
@@ -364,25 +364,28 @@ extension BodyFields {
     private func notes() throws -> String? {
         guard let value = self["notes"], value != .null else { return nil }
         guard case .object(let members) = value else {
-            throw ServiceError(.invalidBody, "This must be an object from language to text.", field: "notes")
+            throw ServiceError(
+                .invalidBody, "Expected an object that maps languages to texts, found \(value.phrase).", field: "notes")
         }
         guard members.count <= VersionChange.maximumLanguages else {
             throw ServiceError(
-                .invalidBody, "There may be at most \(VersionChange.maximumLanguages) languages.", field: "notes")
+                .invalidBody,
+                "Expected at most \(VersionChange.maximumLanguages) languages, found \(members.count).", field: "notes")
         }
         var languages = Set<LanguageTag>()
         let notes = try members.map { member in
             let field = "notes." + member.name
             guard let language = LanguageTag(member.name) else {
-                throw ServiceError(.invalidBody, "This must be a language such as en or pt-BR (BCP 47).", field: field)
+                throw ServiceError.unexpectedMember(
+                    field, expected: "a language such as en or pt-BR (BCP 47)", found: member.name)
             }
             guard languages.insert(language).inserted else {
-                throw ServiceError(.invalidBody, "This language is given twice.", field: field)
+                throw ServiceError(.invalidBody, "The notes contain this language twice.", field: field)
             }
             guard case .string(let text) = member.value, text.unicodeScalars.count <= VersionChange.maximumNotesLength
             else {
                 throw ServiceError(
-                    .invalidBody, "This must be a string of at most \(VersionChange.maximumNotesLength) characters.",
+                    .invalidBody, "Expected a string of at most \(VersionChange.maximumNotesLength) characters.",
                     field: field)
             }
             return JSONValue.Member(language.text, .string(text))

@@ -7,7 +7,7 @@ extension VersionNumber {
         guard let number = VersionNumber(text) else {
             throw ServiceError(
                 .invalidBody,
-                "A version must be 1 to 4 whole numbers separated by dots, optionally with a pre-release, such as 1.10.2 or 2.0-beta.1.",
+                "Expected 1 to 4 whole numbers separated by dots, optionally with a pre-release, such as 1.10.2 or 2.0-beta.1, found \(JSONValue.excerpt(text)).",
                 field: field)
         }
         self = number

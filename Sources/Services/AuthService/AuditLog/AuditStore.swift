@@ -94,8 +94,8 @@ public struct AuditStore: Sendable {
     /// strangers from flooding the log.
     static let failedSignInsPerHour = (ofMember: 10, ofNobody: 30)
 
-    /// Records a failed sign-in. The given name is stored only if it is a member's, because it may have been a
-    /// password.
+    /// Records a failed sign-in. Stores the given name only if a member has this name, because people sometimes type
+    /// their password into the name field.
     ///
     /// - Parameters:
     ///   - staff: The member with the given name; nil if the name is unknown.
@@ -114,7 +114,7 @@ public struct AuditStore: Sendable {
             """)
     }
 
-    /// Larger values are replaced by their size, because the log is meant to be read by people.
+    /// Larger values are replaced by their size, because people read the log.
     private static let maximumValueSize = 32 << 10
 
     private static func json(_ value: JSONValue?) -> PostgresJSON? {
@@ -132,8 +132,8 @@ extension JSONValue {
         self = try JSONValue(parsing: try encoder.encode(value))
     }
 
-    /// The value without members whose names suggest secrets, at any depth. True, false and null are kept: they only
-    /// tell whether there is a secret.
+    /// The value without members whose names suggest secrets, at any depth. True, false and null are kept, because they
+    /// reveal only whether there is a secret.
     var withoutSecrets: JSONValue {
         switch self {
         case .object(let members):

@@ -41,8 +41,9 @@ struct ExportAuditLog: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let staff = try context.staff(may: .read, .audit)
         let filter = try AuditFilter(request)
-        guard let format = Format(rawValue: String(request.uri.queryParameters["format"] ?? "jsonl")) else {
-            throw ServiceError(.invalidParameter, "This must be csv or jsonl.", field: "format")
+        let formatName = request.uri.queryParameters["format"] ?? "jsonl"
+        guard let format = Format(rawValue: String(formatName)) else {
+            throw ServiceError.unexpectedParameter("format", expected: "csv or jsonl", found: formatName)
         }
         try await audit.record(
             AuditEntry(by: staff, "export", .audit, target: format.rawValue, from: request.staffAddress))

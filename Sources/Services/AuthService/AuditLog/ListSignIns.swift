@@ -66,7 +66,7 @@ extension Request {
     fileprivate func month(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard text.wholeMatch(of: /20[0-9]{2}-(0[1-9]|1[0-2])/) != nil else {
-            throw ServiceError(.invalidParameter, "This must be a month such as 2026-11.", field: String(name))
+            throw ServiceError.unexpectedParameter(name, expected: "a month such as 2026-11", found: text)
         }
         return String(text)
     }

@@ -53,7 +53,8 @@ extension AuditFilter {
         staffID = try request.id("staff")
         if let text = parameters["area"] {
             guard let area = StaffArea(rawValue: String(text)) else {
-                throw ServiceError(.invalidParameter, "This must be an area of rights, such as users.", field: "area")
+                throw ServiceError.unexpectedParameter(
+                    "area", expected: "an area of rights, such as users", found: text)
             }
             self.area = area
         }
@@ -71,7 +72,8 @@ extension Request {
     fileprivate func word(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard text.wholeMatch(of: /[a-z0-9-]{1,64}/) != nil else {
-            throw ServiceError(.invalidParameter, "This must be 1 to 64 of a-z 0-9 -.", field: String(name))
+            throw ServiceError.unexpectedParameter(
+                name, expected: "1 to 64 of the characters a-z 0-9 -", found: text)
         }
         return String(text)
     }
@@ -81,7 +83,7 @@ extension Request {
         get throws {
             guard let text = uri.queryParameters["target"].map(String.init) else { return nil }
             guard (1...255).contains(text.unicodeScalars.count), !text.utf8.contains(0) else {
-                throw ServiceError(.invalidParameter, "This must have 1 to 255 characters.", field: "target")
+                throw ServiceError(.invalidParameter, "Expected 1 to 255 characters without NUL.", field: "target")
             }
             return text
         }

@@ -47,7 +47,7 @@ struct CodeFlow: Sendable {
     {
         let settings = provider.settings
         let addresses = try await directory.addresses(of: settings)
-        // RFC 9207: a different issuer means that the answer is not from the provider that was asked.
+        // RFC 9207: a different issuer means that another provider than the one of this flow has answered.
         if let issuer = answer["iss"], issuer != addresses.issuer { throw ProviderFailure.refused("iss") }
         guard let code = answer["code"], let callback = callbackURL(of: provider) else {
             throw ProviderFailure.malformedAnswer
@@ -175,8 +175,8 @@ struct CodeFlow: Sendable {
             name: identity.name ?? info.string("name"))
     }
 
-    /// The number is the subject, because names change hands. Of the addresses, the primary one is used if it is
-    /// verified.
+    /// The subject is the user's number, because a GitHub user name can pass to another person. The address is the
+    /// primary one if it is verified.
     private func gitHubIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses)
         async throws -> VerifiedIdentity
     {
@@ -196,7 +196,7 @@ struct CodeFlow: Sendable {
             name: user.string("name"))
     }
 
-    /// Facebook does not tell whether an address is verified, so it counts as unverified.
+    /// Facebook does not state whether an address is verified, so every address counts as unverified.
     private func facebookIdentity(_ tokens: JSONValue, _ provider: RegisteredProvider, _ addresses: ProviderAddresses)
         async throws -> VerifiedIdentity
     {
@@ -218,8 +218,8 @@ struct CodeFlow: Sendable {
             isEmailVerified: false, name: user.string("name"))
     }
 
-    /// The name in the form that Apple posts the first time: `{"name":{"firstName":"…","lastName":"…"}}`. It comes
-    /// through the browser, so it proves nothing.
+    /// The name in the form that Apple posts the first time: `{"name":{"firstName":"…","lastName":"…"}}`. The name
+    /// passes through the browser, so it proves nothing.
     private static func appleName(_ text: String?) -> String? {
         guard let text, let name = (try? JSONValue(parsing: text.utf8))?["name"] else { return nil }
         let full = [name.string("firstName"), name.string("lastName")].compactMap(\.self).joined(separator: " ")

@@ -4,14 +4,14 @@ import MartletHTTP
 
 /// Cached documents of issuers: discovery documents and key sets.
 ///
-/// A copy is fresh for an hour. After that it is used for up to a day while the issuer cannot be reached. A caller that
-/// misses something in a copy can have it fetched again, at most once a minute.
+/// A copy is fresh for an hour. An older copy is used for up to a day while the issuer cannot be reached. A caller that
+/// does not find what it needs in a copy can have the document fetched again, at most once a minute.
 actor DocumentCache {
     static let maximumCount = 500
     private static let freshLifetime: TimeInterval = 3_600
     private static let usableLifetime: TimeInterval = 86_400
     private static let pauseBetweenFetches: TimeInterval = 60
-    /// Applies when there is no usable copy.
+    /// The pause after a failed fetch when there is no usable copy.
     private static let pauseAfterFailure: TimeInterval = 5
 
     private struct Entry {
@@ -32,8 +32,8 @@ actor DocumentCache {
         self.fetch = fetch
     }
 
-    /// - Parameter isSufficient: Whether a copy contains what the caller needs; if not, it is fetched again. The
-    ///   returned document may still not satisfy this.
+    /// - Parameter isSufficient: Whether a copy contains what the caller needs. If not, the document is fetched again.
+    ///   The fetched document may still not satisfy the condition.
     /// - Throws: `ProviderFailure` if there is no copy and none can be fetched.
     func document(at url: String, isSufficient: @Sendable (JSONValue) -> Bool = { _ in true }) async throws -> JSONValue
     {

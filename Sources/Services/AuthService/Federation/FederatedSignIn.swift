@@ -24,10 +24,10 @@ struct FederatedSignIn: Sendable {
     ) async throws -> Response {
         let space = try context.userSpace
         let (identity, identities) = (proof.identity, federation.identities)
-        var isTaken = false
+        var isConsumed = false
         func consumeProof() async throws -> Bool {
-            if !isTaken { isTaken = try await proof.take() }
-            return isTaken
+            if !isConsumed { isConsumed = try await proof.consume() }
+            return isConsumed
         }
         for _ in 0..<Self.maximumAttempts {
             var response: Response?

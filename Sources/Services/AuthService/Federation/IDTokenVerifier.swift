@@ -84,7 +84,7 @@ struct IDTokenVerifier: Sendable {
         guard (1...255).contains(claims.subject.utf8.count),
             claims.subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) })
         else {
-            throw IDTokenRefusal("The id token's sub must be 1 to 255 ASCII characters.")
+            throw IDTokenRefusal("Expected 1 to 255 ASCII characters as the id token's sub.")
         }
         return VerifiedIDToken(
             subject: claims.subject, clientID: clientID, email: claims.email,
@@ -121,7 +121,7 @@ struct IDTokenVerifier: Sendable {
                 let header = try? JSONValue(parsing: bytes)
             else {
                 throw IDTokenRefusal(
-                    "This is not an id token: expected three parts of base64url, two of them JSON objects.")
+                    "Expected an id token: three parts in base64url, two of them JSON objects.")
             }
             guard let algorithm = header.string("alg"), let keyType = keyTypes[algorithm], header["crit"] == nil else {
                 throw IDTokenRefusal("The id token is not signed with RS256, ES256 or EdDSA.")
@@ -152,7 +152,7 @@ struct IDTokenVerifier: Sendable {
             return keyID == nil && keys.count > 1 ? nil : keys.first
         }
         let set = try await documents.document(at: address) { fitting($0) != nil }
-        // Without a key set, a valid token cannot be told from an invalid one.
+        // Without a key set, a valid token cannot be distinguished from an invalid one.
         guard case .array = set["keys"] else { throw ProviderFailure.malformedAnswer }
         guard let key = fitting(set) else {
             throw IDTokenRefusal("The id token is signed with a key that the issuer does not publish.")

@@ -30,7 +30,7 @@ struct IdentityProvider: Codable, Sendable, Equatable {
     var redirectURLs: [String]
     /// The app key in the provider's callback URL; nil if the code flow is not available.
     var appKey: String?
-    /// Whether an address that the provider calls verified matches an account with that address.
+    /// Whether a sign-in with an address that the provider reports as verified leads to the account with that address.
     var trustsEmail: Bool
     /// Whether an app that hands over an id token must show the nonce. Nil means the default, true.
     var nonceRequired: Bool?
@@ -70,7 +70,7 @@ extension IdentityProvider.Kind {
     /// Whether the issuer publishes its addresses (OpenID Connect Discovery 1.0 §4).
     var isDiscovered: Bool { self == .google || self == .apple || self == .oidc }
 
-    /// Whether the code flow returns an id token. Otherwise the provider is asked for the user.
+    /// Whether the code flow returns an id token. Otherwise the user is read from the provider's API.
     var givesIDTokenForCode: Bool { isDiscovered }
 
     /// The addresses of providers without discovery.
@@ -104,7 +104,7 @@ struct VerifiedIdentity: Codable, Sendable {
     var subject: String
     /// Valid and in lower case.
     var email: String?
-    /// Whether the provider says that the address is verified, and the app trusts it to do so.
+    /// Whether the provider reports the address as verified and the app trusts the provider's reports.
     var isEmailVerified = false
     var name: String?
     /// Apple's refresh token, to be revoked when the account is deleted.

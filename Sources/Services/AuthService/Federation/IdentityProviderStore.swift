@@ -70,7 +70,8 @@ struct IdentityProviderStore: Sendable {
             """
     }
 
-    /// Deletes a provider. Users keep their identities there but cannot sign in with it until it is set up again.
+    /// Deletes a provider. Users keep their identities at the provider but cannot sign in with them until the provider
+    /// is set up again.
     func delete(_ name: String, in space: AppSpace) async throws -> Bool {
         try await postgres.execute(Self.deletion(of: name, in: space)) > 0
     }

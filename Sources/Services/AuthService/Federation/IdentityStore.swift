@@ -11,16 +11,16 @@ struct IdentityStore: Sendable {
 
     /// The account that an identity leads to.
     enum Owner: Sendable {
-        /// The user who signed in with it before.
+        /// The user who signed in with the identity before.
         case user(UUID)
-        /// An account with its address, which both sides have verified.
+        /// The account with the identity's address. Both the provider and the account have verified the address.
         case address(UUID)
-        /// An account with its address, which the account has not verified.
+        /// The account with the identity's address. The account has not verified the address.
         case unverified(UUID)
         case nobody
     }
 
-    /// - Throws: `sign-in-failed` if the account with its address is disabled.
+    /// - Throws: `sign-in-failed` if the account with the identity's address is disabled.
     func owner(of identity: VerifiedIdentity, in space: AppSpace) async throws -> Owner {
         let user: UUID? = try await postgres.query(
             "SELECT user_id FROM auth.identities AS i WHERE \(Self.isIdentity(identity, in: space))"
@@ -35,7 +35,7 @@ struct IdentityStore: Sendable {
         return try row.decode(1) ? .address(row.decode(0)) : .unverified(row.decode(0))
     }
 
-    /// Links an identity to a user, or records that it was used.
+    /// Links an identity to a user, or records the use of an identity that is already linked.
     ///
     /// - Throws: `conflict` if the identity belongs to another user, or the user has another one at the same provider.
     func link(_ identity: VerifiedIdentity, to user: UUID, in space: AppSpace) async throws {
@@ -53,8 +53,8 @@ struct IdentityStore: Sendable {
         }
     }
 
-    /// Gives a user without an address the address of an identity, or marks the user's own as verified if it is the
-    /// same. Does nothing if another user has it.
+    /// Gives a user without an address the address of an identity. Marks the user's own address as verified if it is
+    /// the address of the identity. Does nothing if another user has the address.
     func adoptEmail(of identity: VerifiedIdentity, for user: UUID, in space: AppSpace) async throws {
         guard let email = identity.verifiedEmail else { return }
         do {
@@ -69,7 +69,7 @@ struct IdentityStore: Sendable {
 
     /// Hands an account with an unverified address over to the owner of the address (`UserStore.handOver`).
     ///
-    /// - Returns: Whether the address was still unverified and the account's.
+    /// - Returns: Whether the account still had the address and had not verified it.
     func claim(_ user: UUID, for identity: VerifiedIdentity, in space: AppSpace) async throws -> Bool {
         guard let email = identity.verifiedEmail else { return false }
         return try await postgres.withTransaction { transaction in
@@ -120,7 +120,7 @@ struct IdentityStore: Sendable {
 
     // MARK: Tokens to revoke
 
-    /// Stores a token that Apple wants revoked when the account is deleted.
+    /// Stores a token that must be revoked when the account is deleted, as Apple requires.
     func keep(_ token: RevocableToken, of identity: VerifiedIdentity, in space: AppSpace) async throws {
         let sealed = try key.seal(value: token, for: Self.tokenPurpose)
         try await postgres.execute(

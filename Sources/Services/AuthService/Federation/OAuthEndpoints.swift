@@ -100,11 +100,11 @@ struct StartOAuth: Endpoint {
             throw ServiceError(.notFound, "There is no provider with this name.")
         }
         guard provider.settings.redirectURLs.contains(redirectURL) else {
-            throw ServiceError(.invalidBody, "This must be one of the provider's redirectURLs.", field: "redirectURL")
+            throw ServiceError(.invalidBody, "Expected one of the provider's redirectURLs.", field: "redirectURL")
         }
         guard challenge.utf8.count == 43, Base64URL.decode(challenge)?.count == 32 else {
             throw ServiceError(
-                .invalidBody, "This must be the SHA-256 of a code verifier in base64url, 43 characters.",
+                .invalidBody, "Expected the SHA-256 of a code verifier in base64url, 43 characters.",
                 field: "codeChallenge")
         }
         try await attempts.begin(try context.flowLimits(of: request, in: space))
@@ -164,7 +164,7 @@ struct OAuthCallback: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let appID = try audience.callbackAppID(context)
         let answer = try await answer(in: request)
-        guard let state = answer["state"], let flow = try await federation.flows.take(state: state, of: appID) else {
+        guard let state = answer["state"], let flow = try await federation.flows.consume(state: state, of: appID) else {
             throw ServiceError(.invalidLink, "This sign-in is complete or has expired; start again in the app.")
         }
         do {

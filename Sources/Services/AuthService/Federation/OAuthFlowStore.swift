@@ -36,7 +36,7 @@ struct OAuthFlowStore: Sendable {
     }
 
     /// Consumes a state of the app; nil if it is unknown, used up or expired.
-    func take(state: String, of appID: String) async throws -> Flow? {
+    func consume(state: String, of appID: String) async throws -> Flow? {
         try await postgres.query(
             """
             DELETE FROM auth.oauth_flows WHERE state_hash = \(Self.hash(state)) AND app_id = \(appID) AND expires > now()
@@ -81,13 +81,13 @@ struct OAuthFlowStore: Sendable {
     }
 
     /// Consumes a code. Returns false if it has been consumed already.
-    func take(code: String) async throws -> Bool {
+    func consume(code: String) async throws -> Bool {
         try await postgres.execute(
             "DELETE FROM auth.oauth_codes WHERE code_hash = \(Self.hash(code)) AND expires > now()") > 0
     }
 
     /// Marks an id token as used. Returns false if it was used before.
-    func take(idToken: String, expires: Date) async throws -> Bool {
+    func consume(idToken: String, expires: Date) async throws -> Bool {
         try await postgres.execute(
             "INSERT INTO auth.used_id_tokens (hash, expires) VALUES (\(Self.hash(idToken)), \(expires)) ON CONFLICT DO NOTHING"
         ) > 0

@@ -91,8 +91,10 @@ struct SaveProvider: Endpoint {
     }
 
     func provider(_ fields: BodyFields, in space: AppSpace) async throws -> IdentityProvider {
-        guard let kind = IdentityProvider.Kind(rawValue: try fields.requiredString("kind")) else {
-            throw ServiceError(.invalidBody, "This must be google, apple, github, facebook or oidc.", field: "kind")
+        let kindName = try fields.requiredString("kind")
+        guard let kind = IdentityProvider.Kind(rawValue: kindName) else {
+            throw ServiceError.unexpectedMember(
+                "kind", expected: "google, apple, github, facebook or oidc", found: kindName)
         }
         let endpoints = try fields.strings(
             in: "endpoints", ["authorization", "token", "userInfo", "emails", "keys", "revocation"])
@@ -114,21 +116,24 @@ struct SaveProvider: Endpoint {
             throw ServiceError(.invalidBody, "This field is required.", field: "issuer")
         }
         for url in provider.redirectURLs where !Self.isRedirect(url) {
-            throw ServiceError(
-                .invalidBody,
-                "Each must be an https URL, a URL with a scheme of the app's own, or an http URL on the loopback interface, without user and fragment.",
-                field: "redirectURLs")
+            throw ServiceError.unexpectedMember(
+                "redirectURLs",
+                expected:
+                    "an https URL, a URL with a scheme of the app's own, or an http URL on the loopback interface, without user and fragment",
+                found: url)
         }
         for (field, text) in [("teamID", provider.teamID), ("keyID", provider.keyID)]
         where text != nil || kind == .apple {
             guard kind == .apple, text?.wholeMatch(of: /[A-Za-z0-9]{1,32}/) != nil else {
                 throw ServiceError(
-                    .invalidBody, "This is for the kind apple only, and must be 1 to 32 letters and digits.",
+                    .invalidBody,
+                    kind == .apple
+                        ? "Expected 1 to 32 letters and digits." : "Only a provider of the kind apple has this field.",
                     field: field)
             }
         }
         if let text = provider.appKey, try await !federation.providers.isAppKey(text, in: space) {
-            throw ServiceError(.invalidBody, "This must be an app key of this app and environment.", field: "appKey")
+            throw ServiceError(.invalidBody, "Expected an app key of this app and environment.", field: "appKey")
         }
         let addresses =
             endpoints.map { ("endpoints." + $0.key, $0.value) } + (provider.issuer.map { [("issuer", $0)] } ?? [])
@@ -145,10 +150,10 @@ struct SaveProvider: Endpoint {
         }
         guard let secret = try fields.secret(field) else { return nil }
         guard secret.withValue({ (1...4_096).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
-            throw ServiceError(.invalidBody, "This must have 1 to 4096 bytes.", field: field)
+            throw ServiceError(.invalidBody, "Expected 1 to 4096 bytes without NUL.", field: field)
         }
         guard kind != .apple || AppleClientSecret.isKey(secret) else {
-            throw ServiceError(.invalidBody, "This must be the text of a .p8 file.", field: field)
+            throw ServiceError(.invalidBody, "Expected the text of a .p8 file.", field: field)
         }
         return secret
     }
@@ -158,8 +163,8 @@ struct SaveProvider: Endpoint {
         let words = try fields.strings(field, upTo: Self.maximumCount)
         for word in words ?? []
         where !(1...255).contains(word.utf8.count) || !word.utf8.allSatisfy({ (0x21...0x7e).contains($0) }) {
-            throw ServiceError(
-                .invalidBody, "Each must be 1 to 255 printable ASCII characters without spaces.", field: field)
+            throw ServiceError.unexpectedMember(
+                field, expected: "1 to 255 printable ASCII characters without spaces", found: word)
         }
         return words
     }
@@ -181,7 +186,7 @@ struct SaveProvider: Endpoint {
         switch scheme {
         case "https": return parts.host?.isEmpty == false
         case "http": return parts.host.map(Loopback.contains) ?? false
-        default: return !AppScheme.isTaken(scheme)
+        default: return !AppScheme.isReserved(scheme)
         }
     }
 }
@@ -224,7 +229,8 @@ extension ServiceContext {
             let name = parameters.get("name") ?? ""
             guard name.wholeMatch(of: /[a-z0-9][a-z0-9-]{0,31}/) != nil else {
                 throw ServiceError(
-                    .invalidName, "A provider's name must be 1 to 32 of a-z 0-9 - and start with a letter or digit.")
+                    .invalidName,
+                    "Expected a name of 1 to 32 of the characters a-z 0-9 -, starting with a letter or digit.")
             }
             return name
         }

@@ -9,7 +9,7 @@ import MartletHTTP
 struct SignInProof: Sendable {
     var identity: VerifiedIdentity
     /// Consumes the proof. Returns false if it has been consumed already.
-    var take: @Sendable () async throws -> Bool
+    var consume: @Sendable () async throws -> Bool
     /// Completes the work after the proof was consumed.
     var finish: @Sendable () async throws -> Void = {}
 }
@@ -31,14 +31,15 @@ extension Federation {
         guard (43...128).contains(verifier.utf8.count), let challenge = Base64URL.decode(found.codeChallenge),
             SHA256.hash(data: Data(verifier.utf8)) == challenge
         else {
-            // A caller with the code but without the verifier has stolen the code, so it is consumed.
-            _ = try await flows.take(code: code)
+            // A caller with the code but without the verifier has stolen the code. The code is consumed, so that the
+            // thief cannot try again.
+            _ = try await flows.consume(code: code)
             throw ServiceError(
                 .invalidToken, "The verifier does not match the code challenge that the code was requested with.",
                 field: "codeVerifier")
         }
         return SignInProof(
-            identity: found.identity, take: { try await flows.take(code: code) },
+            identity: found.identity, consume: { try await flows.consume(code: code) },
             finish: {
                 if let token = found.identity.refreshToken {
                     try await identities.keep(token, of: found.identity, in: space)
@@ -70,7 +71,9 @@ extension Federation {
                 field: "nonce")
         }
         guard code == nil || provider.settings.kind == .apple else {
-            throw ServiceError(.invalidBody, "This is only allowed with Apple's id tokens.", field: "authorizationCode")
+            throw ServiceError(
+                .invalidBody, "An authorization code is accepted only with an id token from Apple.",
+                field: "authorizationCode")
         }
         do {
             try IDTokenVerifier.checkForm(of: text)
@@ -82,7 +85,7 @@ extension Federation {
                 isEmailVerified: token.isEmailVerified,
                 name: token.name ?? fullName)
             return SignInProof(
-                identity: identity, take: { try await flows.take(idToken: text, expires: token.expires) },
+                identity: identity, consume: { try await flows.consume(idToken: text, expires: token.expires) },
                 finish: {
                     if let code {
                         try await keepToken(forAppCode: code, clientID: token.clientID, identity, provider, in: space)

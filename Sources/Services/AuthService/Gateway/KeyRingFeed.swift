@@ -52,7 +52,7 @@ public final class KeyRingFeed: Service {
         }
     }
 
-    /// A ring with another version than `version`; nil if there is none in time or the service is shutting down.
+    /// A ring with another version than `version`; nil if there is none within `wait` or the service is shutting down.
     ///
     /// Any other version counts, not only a higher one: after a restore from a backup, versions start again from an
     /// older one.

@@ -69,12 +69,12 @@ final class RevocationFeed: Service {
     }
 
     private func refresh() async throws {
-        let (known, isRead) = state.withLock { ($0.last, $0.isRead) }
+        let (previous, isRead) = state.withLock { ($0.last, $0.isRead) }
         let last = try await store.last()
-        guard last != known || !isRead else { return }
+        guard last != previous || !isRead else { return }
         // The numbers restarted from an older state, or the counted rows were deleted.
-        let isReset = last < known
-        let fresh = try await store.read(after: isReset ? 0 : known)
+        let isReset = last < previous
+        let fresh = try await store.read(after: isReset ? 0 : previous)
         let now = Int64(now().timeIntervalSince1970)
         state.withLock { state in
             if isReset { state.entries = [] }

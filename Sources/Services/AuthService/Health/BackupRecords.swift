@@ -28,9 +28,9 @@ struct BackupRecords: Sendable {
     /// The archives of one app.
     struct AppArchives: Codable {
         var app: String
-        /// How many are kept.
+        /// The number of archives kept.
         var archives: Int
-        /// Of the last archive. Nil if there is none.
+        /// The time of the last archive. Nil if there is none.
         var time: String?
         var sizeInBytes: Int?
         var lastRun: String

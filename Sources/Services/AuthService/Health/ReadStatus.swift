@@ -53,7 +53,8 @@ struct ReadStatus: Endpoint {
         let from = try request.time("from") ?? to.addingTimeInterval(-86_400)
         guard from < to, let resolution = StatusResolution.finest(from: from, to: to, now: time) else {
             throw ServiceError(
-                .invalidParameter, "This must be before to, by at most \(StatusResolution.maximumPoints) days.",
+                .invalidParameter,
+                "Expected a time before to, by at most \(StatusResolution.maximumPoints) days.",
                 field: "from")
         }
         let start = resolution.start(of: from)

@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Adds what a process and its machine have used to the history.
+/// Adds the resource use of a process and its machine to the history.
 struct RecordUsage: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/status")
 

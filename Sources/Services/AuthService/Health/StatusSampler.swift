@@ -13,7 +13,7 @@ final class StatusSampler: PeriodicWork {
     private let health: ServerHealth
     private let now: @Sendable () -> Date
     private let copy = UUID()
-    /// The counters of the last sample. Nil if another copy took it, or if there is none.
+    /// The counters of the last sample. Nil if another copy took the last sample, or there is none yet.
     private let last = Mutex<(time: ContinuousClock.Instant, figures: StatusStore.DatabaseFigures)?>(nil)
 
     init(store: StatusStore, health: ServerHealth, logger: Logger, now: @escaping @Sendable () -> Date) {
@@ -45,7 +45,7 @@ final class StatusSampler: PeriodicWork {
         try await store.add(values, at: now())
     }
 
-    /// Transactions per second since the last sample. Empty if there was none, or the statistics were reset.
+    /// Transactions per second since the last sample. Empty if there is no last sample or the statistics were reset.
     private func rates(_ figures: StatusStore.DatabaseFigures) -> [String: Double] {
         let time = ContinuousClock.now
         let earlier = last.withLock { sample in

@@ -1,8 +1,8 @@
 import Foundation
 import MartletCore
 
-/// The series of the history that are shown together. Their names begin with the group. There are no others, which
-/// bounds the history's size.
+/// A group of series that are shown together. The name of each series begins with the name of its group. The set of
+/// series is fixed, which bounds the size of the history.
 enum StatusGroup: String, CaseIterable, Sendable {
     case host, processes, database, jobs
 
@@ -21,7 +21,7 @@ enum StatusGroup: String, CaseIterable, Sendable {
             [
                 "size", "connections", "milliseconds", "transactions", "rollbacks", "locked", "oldest", "dead",
             ].map { "database." + $0 }
-        // The service of configurations has no jobs.
+        // The config service has no jobs.
         case .jobs: ServiceName.allCases.filter { $0 != .config }.map { "jobs." + $0.rawValue }
         }
     }
@@ -29,7 +29,8 @@ enum StatusGroup: String, CaseIterable, Sendable {
     static let allSeries = Set(allCases.flatMap(\.series))
 }
 
-/// For how long one row of the history stands, and how long it is kept. The longer ago, the fewer rows.
+/// The interval that one row of the history covers, and how long the row is kept. Longer intervals are kept longer, so
+/// old history takes few rows.
 struct StatusResolution: Sendable, Equatable {
     let seconds: Int
     let days: Int
@@ -42,8 +43,8 @@ struct StatusResolution: Sendable, Equatable {
     /// The maximum number of points of a series in one answer.
     static let maximumPoints = 800
 
-    /// The finest resolution that still has the start of the range and shows it with at most `maximumPoints`. Nil if
-    /// the range is too long for all.
+    /// The finest resolution that still keeps the start of the range and covers the range with at most `maximumPoints`
+    /// points. Nil if the range is too long for every resolution.
     static func finest(from: Date, to: Date, now: Date) -> StatusResolution? {
         let possible = all.filter { to.timeIntervalSince(from) <= Double($0.seconds * maximumPoints) }
         return possible.first { from >= now.addingTimeInterval(-86_400 * Double($0.days)) } ?? possible.last

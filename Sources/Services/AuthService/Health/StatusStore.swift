@@ -1,21 +1,21 @@
 import Foundation
 import MartletPostgres
 
-/// The history of what the server used: averages and maxima by interval, at several resolutions.
+/// The history of the server's resource use: averages and maxima by interval, at several resolutions.
 struct StatusStore: Sendable {
-    /// How long a copy that samples may pause until another one takes over.
+    /// How long the sampling copy may pause before another copy takes over.
     static let leaseInSeconds = 150.0
 
     let postgres: PostgresClient
 
     /// Adds a value to each series, at every resolution. Series that do not exist are ignored.
     ///
-    /// Values of several copies in one interval count alike.
+    /// If several copies add values in one interval, all values have the same weight.
     func add(_ values: [String: Double], at time: Date) async throws {
-        let known = values.filter { StatusGroup.allSeries.contains($0.key) && $0.value.isFinite }
-        guard !known.isEmpty else { return }
-        let names = known.keys.sorted()
-        let texts = names.map { String(known[$0] ?? 0) }
+        let valid = values.filter { StatusGroup.allSeries.contains($0.key) && $0.value.isFinite }
+        guard !valid.isEmpty else { return }
+        let names = valid.keys.sorted()
+        let texts = names.map { String(valid[$0] ?? 0) }
         // Copies that add at the same time lock the rows in one order.
         try await postgres.execute(
             """
@@ -52,7 +52,7 @@ struct StatusStore: Sendable {
         }
     }
 
-    /// Deletes rows that are older than their resolution is kept.
+    /// Deletes rows that are older than the retention of their resolution.
     func prune(at time: Date) async throws {
         try await postgres.execute(
             """
@@ -62,7 +62,7 @@ struct StatusStore: Sendable {
             """)
     }
 
-    /// Whether the copy samples the database and the jobs now: no other copy has the lease. Renews it.
+    /// Takes or renews the lease for sampling the database and the jobs. Returns false if another copy holds the lease.
     func lease(to copy: UUID) async throws -> Bool {
         try await postgres.execute(
             """

@@ -38,7 +38,8 @@ struct AppSettings: Codable, Sendable, Equatable {
         notices = try fields.flag("notices") ?? notices
         linkURLs = try fields.strings("linkURLs") ?? linkURLs
         guard linkURLs.count <= 20, Set(linkURLs).count == linkURLs.count else {
-            throw ServiceError(.invalidBody, "There must be at most 20 distinct URLs.", field: "linkURLs")
+            throw ServiceError(
+                .invalidBody, "Expected at most 20 distinct URLs, found \(linkURLs.count).", field: "linkURLs")
         }
         for url in linkURLs { try MailLink.check(url, field: "linkURLs") }
         language = try fields.string("language").map { try LanguageTag($0, field: "language").text } ?? language

@@ -7,7 +7,7 @@ import Synchronization
 /// The settings of apps, cached for a few seconds: a change by another instance is visible after at most `lifetime`.
 final class AppSettingsStore: Sendable {
     static let lifetime: Duration = .seconds(5)
-    private static let maximumRemembered = 1_000
+    private static let maximumCached = 1_000
 
     /// The values needed at nearly every sign-in, read in one query.
     struct Current: Sendable {
@@ -17,7 +17,7 @@ final class AppSettingsStore: Sendable {
     }
 
     private let postgres: PostgresClient
-    private let remembered = Mutex<[AppSpace: (current: Current, until: ContinuousClock.Instant)]>([:])
+    private let cache = Mutex<[AppSpace: (current: Current, until: ContinuousClock.Instant)]>([:])
 
     init(postgres: PostgresClient) {
         self.postgres = postgres
@@ -25,11 +25,11 @@ final class AppSettingsStore: Sendable {
 
     func current(in space: AppSpace) async throws -> Current {
         let now = ContinuousClock.now
-        if let known = remembered.withLock({ $0[space] }), known.until > now { return known.current }
+        if let cached = cache.withLock({ $0[space] }), cached.until > now { return cached.current }
         let current = try await read(in: space)
-        remembered.withLock { remembered in
-            if remembered.count >= Self.maximumRemembered { remembered.removeAll() }
-            remembered[space] = (current, now + Self.lifetime)
+        cache.withLock { cache in
+            if cache.count >= Self.maximumCached { cache.removeAll() }
+            cache[space] = (current, now + Self.lifetime)
         }
         return current
     }
@@ -59,6 +59,6 @@ final class AppSettingsStore: Sendable {
 
     /// Drops the cached settings after a change, so that the next read goes to the database.
     func forget(_ space: AppSpace) {
-        _ = remembered.withLock { $0.removeValue(forKey: space) }
+        _ = cache.withLock { $0.removeValue(forKey: space) }
     }
 }

@@ -2,8 +2,8 @@
 enum DurationText {
     /// In German for `de` and its variants, otherwise in English.
     ///
-    /// Minutes and hours are rounded up, because a few seconds of an invitation have already passed. Days are not
-    /// rounded up further.
+    /// Minutes and hours are rounded up, because a few seconds of an invitation's lifetime have already passed. From
+    /// two days on, incomplete days are not counted.
     static func text(seconds: Int64, language: String) -> String {
         let isGerman = language.lowercased().split(separator: "-").first == "de"
         let (minutes, hours) = ((seconds + 59) / 60, (seconds + 3_599) / 3_600)

@@ -17,8 +17,8 @@ struct InvitationStore: Sendable {
         var json: String
     }
 
-    /// Creates an invitation. One for an address gets its code when the mail is written; one without an address gets it
-    /// now and is valid for anyone who has the code.
+    /// Creates an invitation. An invitation for an address gets its code when the mail is written. An invitation
+    /// without an address gets its code now and is valid for anyone who has the code.
     ///
     /// - Returns: Nil if there are too many.
     func create(for email: EmailAddress?, lifetimeInSeconds: Int64, in space: AppSpace) async throws -> (

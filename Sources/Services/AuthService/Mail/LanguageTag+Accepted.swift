@@ -1,12 +1,14 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 
 extension LanguageTag {
     /// - Throws: `invalid-body`.
     init(_ text: String, field: String) throws {
         guard let tag = LanguageTag(text) else {
-            throw ServiceError(.invalidBody, "This must be a language tag such as en or de-AT.", field: field)
+            throw ServiceError.unexpectedMember(
+                field, expected: "a language tag such as en or de-AT (BCP 47)", found: text)
         }
         self = tag
     }

@@ -6,9 +6,11 @@ import MartletPostgres
 struct MailCountStore: Sendable {
     let postgres: PostgresClient
 
-    /// Counts one more mail, unless `limit` is reached for this hour.
-    func take(_ what: [String], limit: Int) async throws -> Bool {
-        let key = Data(SHA256.hash(data: Data(what.joined(separator: "\u{0}").utf8)))
+    /// Counts one more mail of the subject. Returns false if the subject has reached `limit` in this hour.
+    ///
+    /// - Parameter subject: What the mail counts for, such as a recipient or an app, as parts of a key.
+    func admit(_ subject: [String], limit: Int) async throws -> Bool {
+        let key = Data(SHA256.hash(data: Data(subject.joined(separator: "\u{0}").utf8)))
         return try await postgres.execute(
             """
             INSERT INTO auth.mail_counts AS c (key, hour, count) VALUES (\(key), date_trunc('hour', now()), 1)

@@ -2,7 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// Links in mail. They lead only to URLs that the app's server has allowed; nothing in a request can change that.
+/// Links in mail. A link leads only to a URL that the app's server has allowed, whatever a request contains.
 enum MailLink {
     static let maximumLength = 500
     private static let placeholder = "{token}"
@@ -16,29 +16,29 @@ enum MailLink {
         guard url.utf8.count <= maximumLength,
             url.utf8.allSatisfy({ (0x21...0x7e).contains($0) && !"\"<>\\^`|".utf8.contains($0) })
         else {
-            throw refusal("A link must have at most \(maximumLength) ASCII characters and no whitespace.")
+            throw refusal("Expected at most \(maximumLength) ASCII characters that a URL may contain.")
         }
         guard url.components(separatedBy: placeholder).count == 2 else {
-            throw refusal("A link must contain {token} exactly once.")
+            throw refusal("Expected a URL that contains {token} exactly once.")
         }
         // Filled with a harmless token, so that it can be parsed as a URL.
         let filled = fill(url, kind: .signIn, token: "t")
         guard !filled.contains(where: { "{}".contains($0) }), let parts = URLComponents(string: filled),
             let scheme = parts.scheme?.lowercased()
         else {
-            throw refusal("This must be a URL.")
+            throw refusal("Expected a valid URL, with no placeholders other than {token} and {kind}.")
         }
-        guard !AppScheme.isTaken(scheme) else {
-            throw refusal("A link must begin with https:// or the app's own scheme.")
+        guard !AppScheme.isReserved(scheme) else {
+            throw refusal("Expected a URL that begins with https:// or the app's own scheme.")
         }
         guard parts.user == nil, parts.password == nil, scheme != "https" || parts.host?.isEmpty == false else {
-            throw refusal("This must be a URL.")
+            throw refusal("Expected a URL with a host and without a user.")
         }
         let authority = url[..<(url.range(of: placeholder)?.lowerBound ?? url.endIndex)].drop { $0 != ":" }.dropFirst()
         guard authority.hasPrefix("//"),
             authority.dropFirst(2).contains(where: { "/?#".contains($0) }) || scheme != "https"
         else {
-            throw refusal("{token} must come after the host.")
+            throw refusal("Expected {token} after the host.")
         }
     }
 

@@ -32,7 +32,7 @@ struct MailOutbox: Sendable {
             )
         }
         let space = [order.appID, order.environment.rawValue]
-        guard try await counts.take(["app"] + space, limit: current.settings.mailsPerHour) else {
+        guard try await counts.admit(["app"] + space, limit: current.settings.mailsPerHour) else {
             logger.warning(
                 "An app has reached its hourly mail limit; the mail is not sent.",
                 metadata: ["app.id": "\(order.appID)", "mail.kind": "\(order.kind.rawValue)"])

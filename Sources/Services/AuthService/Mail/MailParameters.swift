@@ -25,7 +25,7 @@ extension BodyFields {
     func link(_ settings: AppSettings) throws -> String? {
         guard let link = try string("link") else { return nil }
         guard settings.linkURLs.contains(link) else {
-            throw ServiceError(.invalidBody, "This must be one of the app's linkURLs.", field: "link")
+            throw ServiceError(.invalidBody, "Expected one of the app's linkURLs.", field: "link")
         }
         return link
     }

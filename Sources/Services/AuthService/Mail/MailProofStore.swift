@@ -83,7 +83,7 @@ struct MailProofStore: Sendable {
     }
 
     /// Consumes a proof in a separate statement. Returns false if it has been consumed already.
-    func take(_ proof: MailProof) async throws -> Bool {
+    func consume(_ proof: MailProof) async throws -> Bool {
         try await !postgres.query(Self.consumption(of: proof)).isEmpty
     }
 

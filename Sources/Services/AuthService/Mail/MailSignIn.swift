@@ -75,8 +75,8 @@ struct ConfirmMailSignIn: Endpoint {
         guard proof.userID == nil || proof.userID == user?.id else { throw ServiceError.proofRefused }
         guard let user else { return try await signUp(by: proof, session, in: space) }
         guard user.isEmailVerified else {
-            // Someone else may have created the account, and the second factor would be theirs. It is removed, together
-            // with every other way to get in.
+            // Someone else may have created the account and set up its second factor. Signing in by the proof removes
+            // that factor and every other way to sign in, so no code is required.
             guard try await users.signIn(user.id, by: proof, in: space) else { throw ServiceError.proofRefused }
             return try await completion.signIn(user.id, code: nil, session: session, in: space) { true }
         }
@@ -87,7 +87,7 @@ struct ConfirmMailSignIn: Endpoint {
 
     private func signUp(by proof: MailProof, _ session: NewSession, in space: AppSpace) async throws -> Response {
         let settings = try await mailing.settings.current(in: space).settings
-        guard settings.allowsSignUpByMail(proof.email), try await mailing.proofs.take(proof) else {
+        guard settings.allowsSignUpByMail(proof.email), try await mailing.proofs.consume(proof) else {
             throw ServiceError.proofRefused
         }
         let user = NewUser(email: try EmailAddress(proof.email), isEmailVerified: true)

@@ -108,7 +108,7 @@ extension ServiceContext {
             guard let kind = parameters.get("kind").flatMap(MailKind.init) else {
                 throw ServiceError(
                     .invalidName,
-                    "The kind must be one of \(MailKind.allCases.map(\.rawValue).joined(separator: ", ")).",
+                    "Expected one of \(MailKind.allCases.map(\.rawValue).joined(separator: ", ")).",
                     field: "kind")
             }
             return kind
@@ -119,7 +119,7 @@ extension ServiceContext {
         get throws {
             guard let tag = parameters.get("language").flatMap({ LanguageTag($0) }) else {
                 throw ServiceError(
-                    .invalidName, "This must be a language such as en or de-AT (BCP 47).", field: "language")
+                    .invalidName, "Expected a language such as en or de-AT (BCP 47).", field: "language")
             }
             return tag
         }

@@ -40,7 +40,7 @@ struct Mailing: Sendable {
         self.returned = returned
     }
 
-    /// Mails a verification code to the address of a new user, if the app's settings ask for it.
+    /// Mails a verification code to the address of a new user, if the app's settings require this.
     func verify(
         _ email: EmailAddress?, of user: UUID, _ settings: AppSettings, _ languages: [String], in space: AppSpace
     ) async {

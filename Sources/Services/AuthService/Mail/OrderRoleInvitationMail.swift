@@ -37,8 +37,8 @@ struct OrderRoleInvitationMail: Endpoint {
         if let inviter = mail.inviter {
             let counted = ["inviter", space.appID, space.environment.rawValue, inviter]
             let most = settings.mailsPerHour / Self.share
-            guard try await mailing.counts.take(counted, limit: Self.mailsPerInviterAndHour),
-                try await mailing.counts.take(["inviters", space.appID, space.environment.rawValue], limit: most)
+            guard try await mailing.counts.admit(counted, limit: Self.mailsPerInviterAndHour),
+                try await mailing.counts.admit(["inviters", space.appID, space.environment.rawValue], limit: most)
             else { return .tooManyMails }
         }
         order.values["role"] = mail.role

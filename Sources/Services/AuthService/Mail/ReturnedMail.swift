@@ -35,7 +35,7 @@ final class ReturnedMail: Sendable {
         self.timeout = timeout
     }
 
-    /// Returns false if notifications cannot be reached, so that no sign-in fails because of it.
+    /// Returns false if the notifications service cannot be reached, so that an outage there prevents no sign-in.
     ///
     /// - Throws: `CancellationError`.
     func isKnown(from address: String, in space: AppSpace) async throws -> Bool {

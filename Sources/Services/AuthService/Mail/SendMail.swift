@@ -36,7 +36,7 @@ struct SendMail: JobHandler {
         else { return JobNoResult() }
         if job.attempt == 1 {
             let counted = ["recipient", space.appID, space.environment.rawValue, order.email]
-            let isAllowed = try await counts.take(counted, limit: Self.mailsPerRecipientAndHour)
+            let isAllowed = try await counts.admit(counted, limit: Self.mailsPerRecipientAndHour)
             guard isAllowed else {
                 throw JobFailure(code: "mail-limit", detail: "The recipient has reached the hourly limit of mails.")
             }
@@ -79,7 +79,7 @@ struct SendMail: JobHandler {
         var user: MailedUser? { if case .user(let user) = self { user } else { nil } }
     }
 
-    /// Nil if no one should get this mail, or no longer.
+    /// Nil if no one should get this mail, or no one should get it any longer.
     private func recipient(of order: MailOrder, _ settings: AppSettings) async throws -> Recipient? {
         switch order.kind {
         case .invitation, .roleInvitation: return .stranger
@@ -97,7 +97,8 @@ struct SendMail: JobHandler {
         case .verifyEmail:
             return !user.isDisabled && user.email == order.email && !user.isEmailVerified ? .user(user) : nil
         case .changeEmail:
-            // Nothing is mailed to an address that already belongs to an account: its owner would learn who wants it.
+            // Nothing is mailed to an address that already belongs to an account. Its owner would learn who wants the
+            // address.
             let isFree = try await users.mailed(order.email, in: order.space) == nil
             return isFree && !user.isDisabled ? .user(user) : nil
         default: return .user(user)
@@ -142,11 +143,11 @@ struct SendMail: JobHandler {
     private func template(_ order: MailOrder, _ recipient: Recipient, _ settings: AppSettings) async throws
         -> (MailTemplate, language: String)
     {
-        // The recipient's own language comes first in a notice, because someone else may have caused it.
+        // The recipient's own language comes first in a notice, because someone else may have caused the notice.
         let user = [recipient.user?.language].compactMap(\.self)
-        let wanted =
+        let preferred =
             (order.kind.hasProof ? order.languages + user : user + order.languages) + [settings.language, "en"]
-        let chain = wanted.compactMap { LanguageTag($0) }.flatMap(\.chain)
+        let chain = preferred.compactMap { LanguageTag($0) }.flatMap(\.chain)
         if let source = try await templates.find(order.kind, chain, in: order.space) {
             let own = try MailTemplate(order.kind, subject: source.subject, text: source.text, html: source.html)
             return (own, source.language)

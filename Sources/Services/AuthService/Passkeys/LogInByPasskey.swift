@@ -86,7 +86,7 @@ struct LogInByPasskey: Endpoint {
                 try await passkeys.use(proof, by: passkey, in: space)
             }
         } catch let problem as ServiceError where problem.code == .secondFactorRequired || problem.code == .forbidden {
-            // The proof was valid, and no code was checked.
+            // The proof was valid and no code was checked, so the attempt is no failure.
             try await attempts.succeed(account: nil, address: address)
             throw problem
         }

@@ -55,14 +55,14 @@ struct PasskeyCredential: Sendable {
 
     private static let malformed = ServiceError(
         .invalidBody,
-        "This must be what PublicKeyCredential.toJSON() returns, with all bytes in base64url without padding.",
+        "Expected the result of PublicKeyCredential.toJSON(), with all bytes in base64url without padding.",
         field: field)
 
     private var transports: [String] {
         guard case .array(let names)? = response["transports"] else { return [] }
         // The registered values (WebAuthn §5.8.4), each once. They only serve as hints for the next time.
-        let known = ["ble", "hybrid", "internal", "nfc", "smart-card", "usb"]
-        return known.filter { names.contains(.string($0)) }
+        let registered = ["ble", "hybrid", "internal", "nfc", "smart-card", "usb"]
+        return registered.filter { names.contains(.string($0)) }
     }
 }
 
@@ -113,7 +113,7 @@ extension PasskeyCredential {
         switch format {
         case "none":
             guard statement == .map([:]) else {
-                throw PasskeyRefusal("An attestation with the format none must be empty.")
+                throw PasskeyRefusal("Expected an empty attestation for the format none.")
             }
         case "packed" where statement["x5c"] == nil:
             guard statement["alg"]?.integer == key.algorithm, let signature = statement["sig"]?.bytes,

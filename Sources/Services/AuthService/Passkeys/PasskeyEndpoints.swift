@@ -49,7 +49,7 @@ struct OfferPasskey: Endpoint {
     }
 }
 
-/// Asks for no password: the challenge proves that `OfferPasskey` has checked it.
+/// Does not require the password, because the challenge proves that `OfferPasskey` has checked it.
 struct AddPasskey: Endpoint {
     static let route = Route(
         .post, "/auth/me/passkeys", "addPasskey", "Adds a passkey to the signed-in user.", callers: .user,
@@ -217,15 +217,15 @@ extension BodyFields {
     /// The user's name for the passkey.
     func passkeyName() throws -> String? {
         let text = try string("name")
-        guard text.map({ $0.unicodeScalars.count <= 100 }) ?? true else {
-            throw ServiceError(.invalidBody, "This may have at most 100 characters.", field: "name")
+        if let length = text?.unicodeScalars.count, length > 100 {
+            throw ServiceError(.invalidBody, "Expected at most 100 characters, found \(length).", field: "name")
         }
         return text
     }
 }
 
 extension PasskeyCredential {
-    /// - Throws: `invalid-body` with the reason, which a caller who registers their own passkey may know.
+    /// - Throws: `invalid-body` with the reason. Callers may see the reason, because the passkey is their own.
     func mappingRefusals<Result>(_ body: () throws -> Result) throws -> Result {
         do {
             return try body()

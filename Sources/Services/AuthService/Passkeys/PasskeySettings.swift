@@ -14,7 +14,7 @@ struct ReadPasskeySettings: Endpoint {
     let passkeys: PasskeyStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        // Not 404: a browser reports each of these as an error, and apps without passkeys are the rule.
+        // Not 404, because browsers report every 404 as an error and most apps have no passkeys.
         guard let party = try await passkeys.relyingParty(in: try context.userSpace) else {
             return .json(#"{"origins":[],"rpId":null,"rpName":null}"#)
         }

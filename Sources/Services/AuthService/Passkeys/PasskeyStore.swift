@@ -67,7 +67,7 @@ struct PasskeyStore: Sendable {
         return challenge
     }
 
-    /// Whether a challenge for signing in is still valid. It stays valid until it is used.
+    /// Whether a challenge for signing in is still valid. Does not consume the challenge.
     func isOpen(_ challenge: Data, in space: AppSpace) async throws -> Bool {
         try await !postgres.query(
             "SELECT FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signIn, in: space))"
@@ -146,8 +146,8 @@ struct PasskeyStore: Sendable {
     /// Adds a passkey and consumes the challenge.
     ///
     /// - Parameter session: The calling session; nil for the app's server. The session must still be open in the
-    ///   database, whatever the gateway knows: after all sessions were ended by a password change or a handover, no
-    ///   passkey of the former holder may be added.
+    ///   database, because the gateway learns of ended sessions with a delay. After a password change or a handover has
+    ///   ended all sessions, the former holder must not add a passkey.
     /// - Returns: The passkey as JSON; nil if the challenge does not belong to the user or was used.
     /// - Throws: `conflict` if the passkey is already registered, for any user, or the user has too many;
     ///   `user-not-found` for a disabled user; `invalid-token` for an ended session.
@@ -167,7 +167,7 @@ struct PasskeyStore: Sendable {
                     ).isEmpty
                     guard isOpen else { throw ServiceError(.invalidToken, "The session has ended.") }
                 }
-                guard try await Self.take(challenge, for: .registration, of: user, in: space, transaction) else {
+                guard try await Self.consume(challenge, for: .registration, of: user, in: space, transaction) else {
                     return nil
                 }
                 let count: Int = try await transaction.query(
@@ -196,7 +196,7 @@ struct PasskeyStore: Sendable {
         try await UserStore.mappingConflicts {
             try await Self.mappingConflicts {
                 try await postgres.withTransaction { transaction in
-                    guard try await Self.take(challenge, for: .signUp, of: user.id, in: space, transaction) else {
+                    guard try await Self.consume(challenge, for: .signUp, of: user.id, in: space, transaction) else {
                         return nil
                     }
                     let insertion = UserStore.insertion(
@@ -214,7 +214,7 @@ struct PasskeyStore: Sendable {
         }
     }
 
-    private static func take(
+    private static func consume(
         _ challenge: Data, for purpose: PasskeyChallenge.Purpose, of user: UUID, in space: AppSpace,
         _ transaction: PostgresTransaction
     ) async throws -> Bool {

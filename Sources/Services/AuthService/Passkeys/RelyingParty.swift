@@ -24,16 +24,18 @@ struct RelyingParty: Sendable, Equatable {
     init(_ fields: BodyFields) throws {
         id = try fields.requiredString("rpId")
         guard Self.isDomain(id) else {
-            throw ServiceError(.invalidBody, "This must be a domain name in lower case.", field: "rpId")
+            throw ServiceError.unexpectedMember("rpId", expected: "a domain name in lower case", found: id)
         }
         name = try fields.requiredString("rpName")
         guard (1...64).contains(name.unicodeScalars.count) else {
-            throw ServiceError(.invalidBody, "This must have 1 to 64 characters.", field: "rpName")
+            throw ServiceError(
+                .invalidBody, "Expected 1 to 64 characters, found \(name.unicodeScalars.count).", field: "rpName")
         }
         origins = try fields.strings("origins") ?? []
         guard (1...Self.maximumOrigins).contains(origins.count), Set(origins).count == origins.count else {
             throw ServiceError(
-                .invalidBody, "There must be 1 to \(Self.maximumOrigins) distinct origins.", field: "origins")
+                .invalidBody, "Expected 1 to \(Self.maximumOrigins) distinct origins, found \(origins.count).",
+                field: "origins")
         }
         for origin in origins where !Self.isOrigin(origin, of: id) {
             throw ServiceError(

@@ -20,7 +20,7 @@ struct ImportedPasswordHash: Sendable {
         guard Self.isBcrypt(text) || Self.isArgon2(text) else {
             throw ServiceError(
                 .invalidBody,
-                "This must be bcrypt with a cost of 4 to 14, or Argon2id or Argon2i within the limits of docs/how-to/import-users.md.",
+                "Expected bcrypt with a cost of 4 to 14, or Argon2id or Argon2i within the limits of docs/how-to/import-users.md.",
                 field: field)
         }
         self.text = text

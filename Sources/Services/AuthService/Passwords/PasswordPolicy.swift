@@ -13,11 +13,12 @@ enum PasswordPolicy {
         try password.withValue { text in
             guard text.count >= minimumLength else {
                 throw ServiceError(
-                    .invalidBody, "A password must have at least \(minimumLength) characters.", field: field)
+                    .invalidBody, "Expected a password of at least \(minimumLength) characters.", field: field)
             }
             guard text.utf8.count <= maximumLengthInBytes, !text.utf8.contains(0) else {
                 throw ServiceError(
-                    .invalidBody, "A password must have at most \(maximumLengthInBytes) bytes and no NUL character.",
+                    .invalidBody,
+                    "Expected a password of at most \(maximumLengthInBytes) bytes without NUL characters.",
                     field: field)
             }
             let plain = text.lowercased()

@@ -49,7 +49,7 @@ struct AuthorizationCodeStore: Sendable {
 
     /// Consumes a code and starts its session, atomically. Nil if the code is unknown, expired, used before or belongs
     /// to another client, if the proof is wrong, or if the browser's session has ended.
-    func take(_ code: String, _ proof: Proof, in space: AppSpace) async throws -> (
+    func exchange(_ code: String, _ proof: Proof, in space: AppSpace) async throws -> (
         session: ClientSession, nonce: String?
     )? {
         let session = NewSession(device: proof.client.name)

@@ -31,14 +31,14 @@ struct AuthorizationFlow: Sendable {
     }
 
     func showLogIn(
-        _ asked: AuthorizationRequest, _ request: Request, _ issuer: Issuer, name: String? = nil,
+        _ clientRequest: AuthorizationRequest, _ request: Request, _ issuer: Issuer, name: String? = nil,
         asksForCode: Bool = false, message: String? = nil,
         status: HTTPResponse.Status = .ok
     ) -> Response {
         let secret = cookies.formSecret(request, issuer)
-        let token = cookies.formToken(.logIn, secret: secret.value, session: nil, query: asked.query, issuer)
+        let token = cookies.formToken(.logIn, secret: secret.value, session: nil, query: clientRequest.query, issuer)
         var response = ProviderPages.logIn(
-            asked, issuer, token: token, name: name ?? asked.loginHint ?? "", asksForCode: asksForCode,
+            clientRequest, issuer, token: token, name: name ?? clientRequest.loginHint ?? "", asksForCode: asksForCode,
             message: message, status: status)
         if let cookie = secret.new { response.setCookie(cookie) }
         return response
@@ -46,41 +46,47 @@ struct AuthorizationFlow: Sendable {
 
     /// Continues with a signed-in user: asks for consent unless it was given before, and redirects back to the client.
     func continueFlow(
-        _ asked: AuthorizationRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer
+        _ clientRequest: AuthorizationRequest, _ request: Request, as browser: ClientSessionStore.Browser,
+        _ issuer: Issuer
     ) async throws -> Response {
-        // A program that intercepts a code cannot use it without the confidential client's secret.
-        let isAssured = asked.client.isConfidential || RedirectURI.isExclusive(asked.redirectURI)
-        let mayReuseConsent = isAssured && !asked.prompts.contains(.consent)
-        if mayReuseConsent, try await grants.covers(asked.scopes, of: browser.userID, to: asked.client.id) {
-            return try await sendCode(asked, browser, issuer)
+        // A program that intercepts the code of a confidential client cannot use the code without the client's secret.
+        let isAssured = clientRequest.client.isConfidential || RedirectURI.isExclusive(clientRequest.redirectURI)
+        let mayReuseConsent = isAssured && !clientRequest.prompts.contains(.consent)
+        if mayReuseConsent,
+            try await grants.covers(clientRequest.scopes, of: browser.userID, to: clientRequest.client.id)
+        {
+            return try await sendCode(clientRequest, browser, issuer)
         }
-        if asked.prompts.contains(.none) {
-            return Self.redirectToClient(OAuthError(.consentRequired, "The user's consent is required."), asked, issuer)
+        if clientRequest.prompts.contains(.none) {
+            return Self.redirectToClient(
+                OAuthError(.consentRequired, "The user's consent is required."), clientRequest, issuer)
         }
         let secret = cookies.formSecret(request, issuer)
         let token = cookies.formToken(
-            .consent, secret: secret.value, session: browser.session, query: asked.query, issuer)
-        var response = ProviderPages.consent(asked, issuer, token: token, userName: browser.userName)
+            .consent, secret: secret.value, session: browser.session, query: clientRequest.query, issuer)
+        var response = ProviderPages.consent(clientRequest, issuer, token: token, userName: browser.userName)
         if let cookie = secret.new { response.setCookie(cookie) }
         return response
     }
 
-    func sendCode(_ asked: AuthorizationRequest, _ browser: ClientSessionStore.Browser, _ issuer: Issuer) async throws
-        -> Response
-    {
+    func sendCode(
+        _ clientRequest: AuthorizationRequest, _ browser: ClientSessionStore.Browser, _ issuer: Issuer
+    ) async throws -> Response {
         let code = try await codes.create(
             Authorization(
-                client: asked.client.id, browserSession: browser.session, redirectURI: asked.redirectURI,
-                challenge: asked.challenge,
-                scopes: asked.scopes, nonce: asked.nonce))
+                client: clientRequest.client.id, browserSession: browser.session,
+                redirectURI: clientRequest.redirectURI, challenge: clientRequest.challenge,
+                scopes: clientRequest.scopes, nonce: clientRequest.nonce))
         guard let code else {
             throw ServiceError(.tooManyRequests, retryAfter: Int(AuthorizationCodeStore.lifetimeInSeconds))
         }
-        return Self.redirectToClient([("code", code)], asked.redirectURI, state: asked.state, issuer)
+        return Self.redirectToClient([("code", code)], clientRequest.redirectURI, state: clientRequest.state, issuer)
     }
 
-    static func redirectToClient(_ error: OAuthError, _ asked: AuthorizationRequest, _ issuer: Issuer) -> Response {
-        redirectToClient(error, asked.redirectURI, state: asked.state, issuer)
+    static func redirectToClient(
+        _ error: OAuthError, _ clientRequest: AuthorizationRequest, _ issuer: Issuer
+    ) -> Response {
+        redirectToClient(error, clientRequest.redirectURI, state: clientRequest.state, issuer)
     }
 
     private static func redirectToClient(_ error: OAuthError, _ redirectURI: String, state: String?, _ issuer: Issuer)

@@ -88,10 +88,10 @@ struct AuthorizationRequest: Sendable {
             throw OAuthError(.registrationNotSupported, "Clients are registered by the app's server.")
         }
         guard fields["response_type"] == "code" else {
-            throw OAuthError(.unsupportedResponseType, "response_type must be code.")
+            throw OAuthError(.unsupportedResponseType, "Expected code as response_type.")
         }
         guard fields["response_mode"] ?? "query" == "query" else {
-            throw OAuthError(.invalidRequest, "response_mode must be query.")
+            throw OAuthError(.invalidRequest, "Expected query as response_mode.")
         }
         guard let challenge = fields["code_challenge"], fields["code_challenge_method"] == "S256",
             Self.isChallenge(challenge)
@@ -115,7 +115,7 @@ struct AuthorizationRequest: Sendable {
         }
         maximumAge = try fields["max_age"].map { text in
             guard let seconds = Int64(text), seconds >= 0 else {
-                throw OAuthError(.invalidRequest, "max_age must be a number of seconds.")
+                throw OAuthError(.invalidRequest, "Expected a number of seconds as max_age.")
             }
             return seconds
         }

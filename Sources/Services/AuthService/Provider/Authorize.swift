@@ -47,17 +47,17 @@ struct Authorize: Endpoint {
     let flow: AuthorizationFlow
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try await flow.answer(request, context) { asked, issuer in
+        try await flow.answer(request, context) { clientRequest, issuer in
             if let browser = try await flow.cookies.session(request, issuer),
-                !asked.wantsLogIn(since: browser.authenticated, at: flow.now())
+                !clientRequest.wantsLogIn(since: browser.authenticated, at: flow.now())
             {
-                return try await flow.continueFlow(asked, request, as: browser, issuer)
+                return try await flow.continueFlow(clientRequest, request, as: browser, issuer)
             }
-            if asked.prompts.contains(.none) {
+            if clientRequest.prompts.contains(.none) {
                 return AuthorizationFlow.redirectToClient(
-                    OAuthError(.loginRequired, "The user must sign in."), asked, issuer)
+                    OAuthError(.loginRequired, "The user must sign in."), clientRequest, issuer)
             }
-            return flow.showLogIn(asked, request, issuer)
+            return flow.showLogIn(clientRequest, request, issuer)
         }
     }
 }

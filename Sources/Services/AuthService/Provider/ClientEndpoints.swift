@@ -52,10 +52,11 @@ struct CreateClient: Endpoint {
         let fields = try await BodyFields(request, OAuthClient.fields.union(["type"]))
         let description = try fields.clientDescription()
         let secret: Secret?
-        switch try fields.string("type") ?? "confidential" {
-        case "confidential": secret = OAuthClient.makeSecret()
+        switch try fields.string("type") {
+        case nil, "confidential": secret = OAuthClient.makeSecret()
         case "public": secret = nil
-        default: throw ServiceError(.invalidBody, "This must be confidential or public.", field: "type")
+        case let text?:
+            throw ServiceError.unexpectedMember("type", expected: "confidential or public", found: text)
         }
         guard
             let json = try await clients.create(
@@ -201,21 +202,22 @@ extension BodyFields {
             name.unicodeScalars.allSatisfy({ $0.properties.generalCategory != .control })
         else {
             throw ServiceError(
-                .invalidBody, "A name must have 1 to 100 characters, none of them a control character.", field: "name")
+                .invalidBody, "Expected 1 to 100 characters, none of them a control character.", field: "name")
         }
         guard let addresses = try strings("redirectUris"), (1...20).contains(addresses.count) else {
-            throw ServiceError(.invalidBody, "1 to 20 URIs are required.", field: "redirectUris")
+            throw ServiceError(.invalidBody, "Expected 1 to 20 URIs.", field: "redirectUris")
         }
         let names = try strings("scopes") ?? ProviderScope.allCases.map(\.rawValue)
         let scopes = [ProviderScope](names: names)
         guard !scopes.isEmpty, Set(names) == Set(scopes.names) else {
             throw ServiceError(
-                .invalidBody, "Scopes must be one or more of \([ProviderScope](ProviderScope.allCases).list).",
+                .invalidBody, "Expected one or more of the scopes \([ProviderScope](ProviderScope.allCases).list).",
                 field: "scopes")
         }
         let algorithm = try string("idTokenSignedResponseAlg").map { text in
             guard let algorithm = IDTokenAlgorithm(rawValue: text) else {
-                throw ServiceError(.invalidBody, "This must be RS256 or ES256.", field: "idTokenSignedResponseAlg")
+                throw ServiceError.unexpectedMember(
+                    "idTokenSignedResponseAlg", expected: "RS256 or ES256", found: text)
             }
             return algorithm
         }

@@ -38,7 +38,7 @@ struct FormFields: Sendable {
     init(body request: Request) async throws {
         let type = request.headers[.contentType]?.split(separator: ";").first?.lowercased()
         guard type?.trimmingCharacters(in: .whitespaces) == "application/x-www-form-urlencoded" else {
-            throw OAuthError(.invalidRequest, "The body must be a form (application/x-www-form-urlencoded).")
+            throw OAuthError(.invalidRequest, "Expected a form as the body (application/x-www-form-urlencoded).")
         }
         try self.init(String(buffer: try await request.wholeBody(upTo: Self.maximumSizeInBytes)))
     }

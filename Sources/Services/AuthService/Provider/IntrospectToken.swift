@@ -2,7 +2,7 @@ import Foundation
 import Hummingbird
 import MartletHTTP
 
-/// A token of another client is as inactive as an unknown one.
+/// Reports a token of another client as inactive, like an unknown token.
 struct IntrospectToken: ProviderEndpoint {
     static let route = Route(
         .post, "/oidc/{app}/introspect", "introspectToken",

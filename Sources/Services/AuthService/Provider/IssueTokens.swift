@@ -56,7 +56,8 @@ struct IssueTokens: ProviderEndpoint {
         case "authorization_code": return try await exchange(fields, client, issuer, context)
         case "refresh_token": return try await refresh(fields, client, issuer, context)
         case nil: throw OAuthError(.invalidRequest, "grant_type is required.")
-        default: throw OAuthError(.unsupportedGrantType, "grant_type must be authorization_code or refresh_token.")
+        default:
+            throw OAuthError(.unsupportedGrantType, "Expected authorization_code or refresh_token as grant_type.")
         }
     }
 
@@ -69,7 +70,7 @@ struct IssueTokens: ProviderEndpoint {
             throw OAuthError(.invalidRequest, "code, redirect_uri and code_verifier are required.")
         }
         let proof = AuthorizationCodeStore.Proof(client: client, redirectURI: redirectURI, verifier: verifier)
-        guard let taken = try await codes.take(code, proof, in: issuer.space) else {
+        guard let exchanged = try await codes.exchange(code, proof, in: issuer.space) else {
             if try await codes.endSession(of: code, client: client.id) {
                 logger.warning(
                     "An authorization code was used twice; the session that it started was ended.",
@@ -83,8 +84,8 @@ struct IssueTokens: ProviderEndpoint {
                 "The code is wrong, was used before, has expired, or does not match the client, redirect_uri or code_verifier."
             )
         }
-        try await clientSessions.endLeastRecentlyUsed(of: taken.session.userID, in: client.id)
-        return try answer(taken.session, client, issuer, number: 0, nonce: taken.nonce)
+        try await clientSessions.endLeastRecentlyUsed(of: exchanged.session.userID, in: client.id)
+        return try answer(exchanged.session, client, issuer, number: 0, nonce: exchanged.nonce)
     }
 
     private func refresh(_ fields: FormFields, _ client: OAuthClient, _ issuer: Issuer, _ context: ServiceContext)
@@ -100,8 +101,8 @@ struct IssueTokens: ProviderEndpoint {
             open.session.scopes.contains(.offlineAccess)
         else { throw refusal }
         // The new token gets all granted scopes, which RFC 6749 §3.3 allows; `scope` in the answer lists them.
-        let wanted = [ProviderScope](list: fields["scope"] ?? "")
-        guard wanted.allSatisfy(open.session.scopes.contains) else {
+        let requested = [ProviderScope](list: fields["scope"] ?? "")
+        guard requested.allSatisfy(open.session.scopes.contains) else {
             throw OAuthError(.invalidScope, "The user has not granted all of these scopes.")
         }
         switch try await sessions.refresh(

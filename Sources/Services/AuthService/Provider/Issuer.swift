@@ -15,7 +15,7 @@ public struct Issuer: Sendable {
 
     /// `{publicURL}/oidc/{app}`, with `-test` appended for the test environment. App ids never contain a dash.
     ///
-    /// It contains no app key, so that it outlives them.
+    /// The URL contains no app key, so that it stays the same when an app key is replaced.
     public static func url(publicURL: String, _ appID: String, _ environment: AppEnvironment) -> String {
         (publicURL.hasSuffix("/") ? String(publicURL.dropLast()) : publicURL) + "/oidc/" + appID
             + (environment == .test ? "-test" : "")
@@ -28,7 +28,7 @@ public struct Issuer: Sendable {
         path = URL(string: url)?.path() ?? "/oidc"
     }
 
-    /// Whether browsers use TLS to reach it.
+    /// Whether browsers use TLS to reach the issuer.
     var isSecure: Bool { url.hasPrefix("https:") }
 
     func endpoint(_ name: String) -> String { url + "/" + name }

@@ -3,8 +3,8 @@ import Hummingbird
 import MartletCore
 import MartletHTTP
 
-/// The browser's session ends, and with it the tokens of clients without `offline_access`. Without an ID token of the
-/// signed-in user, the user is asked first, because any site can send a browser here.
+/// Ends the browser's session, and with it the tokens of clients without `offline_access`. If the request has no ID
+/// token of the signed-in user, the user must confirm first, because any site can send a browser to this endpoint.
 struct LogOutOfProvider: Endpoint {
     static let route = Route(
         .get, "/oidc/{app}/logout", "logOutOfProvider",
@@ -38,12 +38,14 @@ struct LogOutOfProvider: Endpoint {
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try await flow.answerLogOut(request, context) { asked, issuer in
+        try await flow.answerLogOut(request, context) { clientRequest, issuer in
             guard let browser = try await flow.cookies.session(request, issuer) else {
-                return flow.signedOut(asked, issuer)
+                return flow.signedOut(clientRequest, issuer)
             }
-            if asked.provenUser == browser.userID { return try await sessions.end(browser, asked, flow, issuer) }
-            return flow.askToLogOut(asked, request, as: browser, issuer)
+            if clientRequest.provenUser == browser.userID {
+                return try await sessions.end(browser, clientRequest, flow, issuer)
+            }
+            return flow.askToLogOut(clientRequest, request, as: browser, issuer)
         }
     }
 }
@@ -85,30 +87,32 @@ struct ConfirmLogOut: Endpoint {
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try await flow.answerLogOut(request, context) { asked, issuer in
+        try await flow.answerLogOut(request, context) { clientRequest, issuer in
             let fields = try await FormFields(body: request)
             guard let browser = try await flow.cookies.session(request, issuer) else {
-                return flow.signedOut(asked, issuer)
+                return flow.signedOut(clientRequest, issuer)
             }
             guard
-                flow.cookies.isGenuine(.logOut, fields, request, session: browser.session, query: asked.query, issuer)
+                flow.cookies.isGenuine(
+                    .logOut, fields, request, session: browser.session, query: clientRequest.query, issuer)
             else {
                 throw OAuthError(
                     .invalidRequest,
                     "This page has expired or was made for another browser. Go back to the application and start again."
                 )
             }
-            return try await sessions.end(browser, asked, flow, issuer)
+            return try await sessions.end(browser, clientRequest, flow, issuer)
         }
     }
 }
 
 extension SessionStore {
     fileprivate func end(
-        _ browser: ClientSessionStore.Browser, _ asked: LogOutRequest, _ flow: AuthorizationFlow, _ issuer: Issuer
+        _ browser: ClientSessionStore.Browser, _ clientRequest: LogOutRequest, _ flow: AuthorizationFlow,
+        _ issuer: Issuer
     ) async throws -> Response {
         try await end(browser.session, of: .user(browser.userID, issuer.space))
-        var response = flow.signedOut(asked, issuer)
+        var response = flow.signedOut(clientRequest, issuer)
         response.setCookie(flow.cookies.noSessionCookie(issuer))
         return response
     }
@@ -127,18 +131,18 @@ extension AuthorizationFlow {
         }
     }
 
-    fileprivate func signedOut(_ asked: LogOutRequest, _ issuer: Issuer) -> Response {
-        guard let address = asked.redirectURI else { return ProviderPages.signedOut(issuer) }
-        return Self.redirect(to: RedirectURI.adding(asked.state.map { [("state", $0)] } ?? [], to: address))
+    fileprivate func signedOut(_ clientRequest: LogOutRequest, _ issuer: Issuer) -> Response {
+        guard let address = clientRequest.redirectURI else { return ProviderPages.signedOut(issuer) }
+        return Self.redirect(to: RedirectURI.adding(clientRequest.state.map { [("state", $0)] } ?? [], to: address))
     }
 
     fileprivate func askToLogOut(
-        _ asked: LogOutRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer
+        _ clientRequest: LogOutRequest, _ request: Request, as browser: ClientSessionStore.Browser, _ issuer: Issuer
     ) -> Response {
         let secret = cookies.formSecret(request, issuer)
         let token = cookies.formToken(
-            .logOut, secret: secret.value, session: browser.session, query: asked.query, issuer)
-        var response = ProviderPages.logOut(asked, issuer, token: token, userName: browser.userName)
+            .logOut, secret: secret.value, session: browser.session, query: clientRequest.query, issuer)
+        var response = ProviderPages.logOut(clientRequest, issuer, token: token, userName: browser.userName)
         if let cookie = secret.new { response.setCookie(cookie) }
         return response
     }

@@ -18,8 +18,8 @@ struct LogOutRequest: Sendable {
         let fields = try FormFields(text)
         let hint = fields["id_token_hint"]
         let proven = hint.flatMap { issuers.idToken($0) }.flatMap { $0.issuer == issuer.url ? $0 : nil }
-        // An unverified ID token is enough to name the client, like `client_id`: it only selects the client's
-        // registered URIs. So a token whose key has expired works too.
+        // An unverified ID token is enough to name the client, like `client_id`, because the name only selects the
+        // client's registered URIs. So a token whose key has expired works too.
         let named = hint.flatMap { IDTokenHint(unverified: $0)?.audience }
         if let id = fields["client_id"], let named, id.lowercased() != named {
             throw OAuthError(.invalidRequest, "The ID token belongs to another client (client_id, id_token_hint).")

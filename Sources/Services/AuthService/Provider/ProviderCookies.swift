@@ -30,12 +30,14 @@ struct ProviderCookies: Sendable {
         Self.cookie("session", tokens.token(.browser, .init(session: session, value: 0)), issuer)
     }
 
-    /// A cookie that removes that of an ended session.
+    /// A cookie that removes the cookie of an ended session.
     func noSessionCookie(_ issuer: Issuer) -> Cookie { Self.cookie("session", "", issuer, maximumAgeInSeconds: 0) }
 
     /// The value that this browser's forms are tied to, with the cookie to set if it is new.
     func formSecret(_ request: Request, _ issuer: Issuer) -> (value: String, new: Cookie?) {
-        if let known = request.cookies[Self.name("form", issuer)]?.value, known.utf8.count == 43 { return (known, nil) }
+        if let existing = request.cookies[Self.name("form", issuer)]?.value, existing.utf8.count == 43 {
+            return (existing, nil)
+        }
         let value = Secret.random().withValue { $0 }
         return (value, Self.cookie("form", value, issuer))
     }
@@ -49,7 +51,7 @@ struct ProviderCookies: Sendable {
             HMAC<SHA256>.authenticationCode(for: Self.bytes(form, secret, session, query, issuer), using: formKey))
     }
 
-    /// Whether a submitted form carries the token that it was sent with.
+    /// Whether a submitted form carries the token with which the provider sent it to this browser.
     func isGenuine(
         _ form: Form, _ fields: FormFields, _ request: Request, session: UUID?, query: String, _ issuer: Issuer
     ) -> Bool {

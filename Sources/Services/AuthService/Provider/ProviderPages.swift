@@ -107,7 +107,8 @@ enum ProviderPages {
             body: .init(byteBuffer: ByteBuffer(string: page.text)))
     }
 
-    /// The sources that a form may lead to: the client, and for a web client wherever it redirects the browser.
+    /// The sources that a form may lead to: the client's URI, and any https URL, because a web client may redirect the
+    /// browser further.
     private static func sources(of redirectURI: String) -> String {
         if redirectURI.hasPrefix("https://") { return "https:" }
         guard redirectURI.hasPrefix("http://") else { return "https: \(redirectURI.prefix { $0 != ":" }):" }

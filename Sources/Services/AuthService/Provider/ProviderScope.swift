@@ -19,8 +19,8 @@ enum ProviderScope: String, Sendable, CaseIterable {
 extension [ProviderScope] {
     /// The known scopes in a space-separated list (RFC 6749 §3.3), each once, in declaration order.
     init(list: String) {
-        let wanted = Set(list.split(separator: " ").map(String.init))
-        self = ProviderScope.allCases.filter { wanted.contains($0.rawValue) }
+        let requested = Set(list.split(separator: " ").map(String.init))
+        self = ProviderScope.allCases.filter { requested.contains($0.rawValue) }
     }
 
     init(names: [String]) {

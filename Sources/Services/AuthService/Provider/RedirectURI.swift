@@ -30,7 +30,7 @@ struct RedirectURI: Sendable, Equatable {
         guard isPlain, (1...maximumSizeInBytes).contains(text.utf8.count),
             let parts = URLComponents(string: text, encodingInvalidCharacters: false),
             let scheme = parts.scheme
-        else { return "An address must be a URI of at most \(maximumSizeInBytes) characters without a fragment." }
+        else { return "Expected a URI of at most \(maximumSizeInBytes) characters without a fragment." }
         guard parts.user == nil, parts.password == nil, !text.utf8.contains(UInt8(ascii: "@")) else {
             return "An address must not name a user."
         }
@@ -38,13 +38,14 @@ struct RedirectURI: Sendable, Equatable {
             !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
         else { return "An address must not have . or .. as a segment." }
         switch scheme {
-        case "https": return parts.host.map(isHost) == true ? nil : "An https address must have a host."
+        case "https": return parts.host.map(isHost) == true ? nil : "Expected an https URI with a host."
         case "http":
             return parts.host.map(isLoopback) == true
-                ? nil : "An http address must be on this machine: 127.0.0.1, [::1] or localhost."
+                ? nil : "Expected the host of an http URI to be this machine: 127.0.0.1, [::1] or localhost."
         default:
             let isOwn = scheme.contains(".") && scheme == scheme.lowercased()
-            return isOwn ? nil : "An app's own scheme must be in lower case and contain a dot, such as com.example.app."
+            return isOwn
+                ? nil : "Expected an app's own scheme in lower case with a dot in it, such as com.example.app."
         }
     }
 

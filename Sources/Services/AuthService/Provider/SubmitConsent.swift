@@ -49,13 +49,14 @@ struct SubmitConsent: Endpoint {
     let flow: AuthorizationFlow
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try await flow.answer(request, context) { asked, issuer in
+        try await flow.answer(request, context) { clientRequest, issuer in
             let fields = try await FormFields(body: request)
             guard let browser = try await flow.cookies.session(request, issuer) else {
-                return flow.showLogIn(asked, request, issuer)
+                return flow.showLogIn(clientRequest, request, issuer)
             }
             guard
-                flow.cookies.isGenuine(.consent, fields, request, session: browser.session, query: asked.query, issuer)
+                flow.cookies.isGenuine(
+                    .consent, fields, request, session: browser.session, query: clientRequest.query, issuer)
             else {
                 throw OAuthError(
                     .invalidRequest,
@@ -64,10 +65,10 @@ struct SubmitConsent: Endpoint {
             }
             guard fields["decision"] == "allow" else {
                 return AuthorizationFlow.redirectToClient(
-                    OAuthError(.accessDenied, "The user denied the request."), asked, issuer)
+                    OAuthError(.accessDenied, "The user denied the request."), clientRequest, issuer)
             }
-            try await flow.grants.remember(asked.scopes, of: browser.userID, to: asked.client.id)
-            return try await flow.sendCode(asked, browser, issuer)
+            try await flow.grants.remember(clientRequest.scopes, of: browser.userID, to: clientRequest.client.id)
+            return try await flow.sendCode(clientRequest, browser, issuer)
         }
     }
 }

@@ -62,11 +62,12 @@ struct SubmitLogIn: Endpoint {
     let sessions: SessionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        try await flow.answer(request, context) { asked, issuer in
+        try await flow.answer(request, context) { clientRequest, issuer in
             let fields = try await FormFields(body: request)
-            guard flow.cookies.isGenuine(.logIn, fields, request, session: nil, query: asked.query, issuer) else {
+            guard flow.cookies.isGenuine(.logIn, fields, request, session: nil, query: clientRequest.query, issuer)
+            else {
                 return flow.showLogIn(
-                    asked, request, issuer,
+                    clientRequest, request, issuer,
                     message: "This page has expired, or your browser blocks cookies. Please try again.",
                     status: .forbidden)
             }
@@ -80,7 +81,8 @@ struct SubmitLogIn: Endpoint {
                     address: try context.clientAddress(of: request))
                 userID = try await byPassword.signIn(attempt, session: session, in: issuer.space).userID
             } catch let problem as ServiceError {
-                return try showAgain(asked, request, issuer, name: name, asksForCode: fields["code"] != nil, problem)
+                return try showAgain(
+                    clientRequest, request, issuer, name: name, asksForCode: fields["code"] != nil, problem)
             }
             if let former = try await flow.cookies.session(request, issuer) {
                 try await sessions.end(former.session, of: .user(former.userID, issuer.space))
@@ -88,7 +90,7 @@ struct SubmitLogIn: Endpoint {
             let browser = ClientSessionStore.Browser(
                 session: session.id, userID: userID, userName: name,
                 authenticated: Int64(flow.now().timeIntervalSince1970))
-            var response = try await flow.continueFlow(asked, request, as: browser, issuer)
+            var response = try await flow.continueFlow(clientRequest, request, as: browser, issuer)
             response.setCookie(flow.cookies.sessionCookie(session.id, issuer))
             return response
         }
@@ -100,17 +102,17 @@ struct SubmitLogIn: Endpoint {
     }
 
     private func showAgain(
-        _ asked: AuthorizationRequest, _ request: Request, _ issuer: Issuer, name: String, asksForCode: Bool,
+        _ clientRequest: AuthorizationRequest, _ request: Request, _ issuer: Issuer, name: String, asksForCode: Bool,
         _ problem: ServiceError
     ) throws -> Response {
         switch problem.code {
         case .secondFactorRequired:
             return flow.showLogIn(
-                asked, request, issuer, name: name, asksForCode: true,
+                clientRequest, request, issuer, name: name, asksForCode: true,
                 message: "Enter your password again, and a code.", status: .forbidden)
         case .tooManyRequests:
             var response = flow.showLogIn(
-                asked, request, issuer, name: name, asksForCode: asksForCode,
+                clientRequest, request, issuer, name: name, asksForCode: asksForCode,
                 message: "Too many attempts. Please wait a little and try again.",
                 status: .tooManyRequests)
             response.headers[.retryAfter] = String(problem.retryAfter ?? 1)
@@ -118,12 +120,12 @@ struct SubmitLogIn: Endpoint {
         // A malformed name belongs to no account.
         case .signInFailed, .invalidBody:
             return flow.showLogIn(
-                asked, request, issuer, name: name, asksForCode: asksForCode,
+                clientRequest, request, issuer, name: name, asksForCode: asksForCode,
                 message: ServiceError.passwordRefused.detail,
                 status: .forbidden)
         case .forbidden:
             return flow.showLogIn(
-                asked, request, issuer, name: name,
+                clientRequest, request, issuer, name: name,
                 message: "Your e-mail address must be verified before you can sign in.", status: .forbidden)
         default: throw problem
         }

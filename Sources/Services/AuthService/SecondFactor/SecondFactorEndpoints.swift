@@ -182,7 +182,7 @@ struct ResetSecondFactor: Endpoint {
     }
 }
 
-/// Asks for the password and a code before a second factor is changed.
+/// Requires the password and a code before a second factor is changed.
 struct SecondFactorCheck: Sendable {
     let users: PasswordCheck
     let staff: StaffPasswordCheck
@@ -206,8 +206,8 @@ struct SecondFactorCheck: Sendable {
             code = try fields.requiredString("code")
             _ = try await staff.confirm(password, of: id)
         }
-        guard try await secondFactors.isAsked(of: person) else { throw ServiceError.noSecondFactor(of: person) }
-        try await secondFactors.take(code, of: person, field: "code")
+        guard try await secondFactors.isRequired(of: person) else { throw ServiceError.noSecondFactor(of: person) }
+        try await secondFactors.require(code, of: person, field: "code")
         return person
     }
 }

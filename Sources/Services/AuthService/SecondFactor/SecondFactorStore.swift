@@ -32,7 +32,7 @@ struct SecondFactorStore: Sendable {
     /// Activates the secret if the person presents a valid code. From then on, signing in requires one.
     ///
     /// - Returns: The recovery codes.
-    /// - Throws: The errors of `take` if the code is wrong or there is no secret to activate.
+    /// - Throws: The errors of `require` if the code is wrong or there is no secret to activate.
     func confirm(_ code: String, of person: Person) async throws -> [String] {
         guard let codes = try await attempts.guess(person.codeLimit, { try await activate(code, of: person) }) else {
             throw Self.wrongCode("code")
@@ -83,7 +83,7 @@ struct SecondFactorStore: Sendable {
     }
 
     /// Whether signing in requires a code.
-    func isAsked(of person: Person) async throws -> Bool {
+    func isRequired(of person: Person) async throws -> Bool {
         try await !postgres.query(
             "SELECT FROM \(person.factors) WHERE \(person.column) = \(person.id) AND confirmed IS NOT NULL"
         ).isEmpty
@@ -102,12 +102,12 @@ struct SecondFactorStore: Sendable {
     ///
     /// - Throws: `too-many-requests`.
     func check(_ code: String?, of person: Person) async throws -> SignInCheck {
-        guard try await isAsked(of: person) else { return .passed }
+        guard try await isRequired(of: person) else { return .passed }
         guard let code else { return .codeRequired }
         return try await isCorrect(code, of: person) ? .passed : .wrongCode
     }
 
-    /// The same, with a refusal for the client.
+    /// Like `check`, but throws the refusal for the client.
     ///
     /// - Throws: `second-factor-required`, `sign-in-failed`, `too-many-requests`.
     func pass(_ code: String?, of person: Person) async throws {
@@ -121,7 +121,7 @@ struct SecondFactorStore: Sendable {
     /// Consumes a code of the app or a recovery code; each works once. Wrong codes are counted.
     ///
     /// - Throws: `sign-in-failed` with `field`, `too-many-requests`.
-    func take(_ code: String, of person: Person, field: String) async throws {
+    func require(_ code: String, of person: Person, field: String) async throws {
         guard try await isCorrect(code, of: person) else { throw Self.wrongCode(field) }
     }
 
@@ -133,7 +133,7 @@ struct SecondFactorStore: Sendable {
         ServiceError(.signInFailed, "The code is wrong or was used before.", field: field)
     }
 
-    /// Returns whether the code was right. Does not count wrong ones.
+    /// Returns whether the code was right. Does not count wrong codes.
     func consume(_ code: String, of person: Person) async throws -> Bool {
         guard code.utf8.count <= 64, let factor = try await find(person), factor.isConfirmed else { return false }
         if let step = OneTimePassword.step(of: code, secret: factor.secret, at: now()) {
@@ -161,7 +161,7 @@ struct SecondFactorStore: Sendable {
         var isConfirmed: Bool
     }
 
-    /// Nil if there is none, or none that the current internal secret can decrypt.
+    /// Nil if the person has no secret, or none that the current internal secret can decrypt.
     private func find(_ person: Person) async throws -> Factor? {
         let row = try await postgres.query(
             "SELECT sealed_secret, confirmed IS NOT NULL FROM \(person.factors) WHERE \(person.column) = \(person.id)"

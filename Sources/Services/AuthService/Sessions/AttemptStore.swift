@@ -25,8 +25,8 @@ struct AttemptStore: Sendable {
             Limit("account", space, identity, free: 5, secondsPerFailure: 600, longestPauseInSeconds: 300)
         }
 
-        /// The same, but for an address from which the account's owner has signed in. It is counted separately, so that
-        /// attackers elsewhere cannot make the owner wait.
+        /// The limit for an address from which the account's owner has signed in. Attempts from such an address are
+        /// counted separately, so that attackers elsewhere cannot make the owner wait.
         static func account(_ identity: String, from address: String, in space: AppSpace) -> Limit {
             Limit(
                 "account from", space, "\(identity)\u{0}\(address)", free: 5, secondsPerFailure: 600,
@@ -122,8 +122,8 @@ struct AttemptStore: Sendable {
         let failures: PostgresQuery =
             "(greatest(0, a.failures - extract(epoch FROM clock_timestamp() - a.updated) / \(Int64(limit.secondsPerFailure))) + 1)"
         let (free, longest) = (Int64(limit.free), Int64(limit.longestPauseInSeconds))
-        // Uses the clock's time: a statement that waited for the row lock started before the `not_before` that the
-        // other one stored, even if that sets no pause.
+        // Uses the clock's time instead of the statement's start. A statement that waited for the row lock started
+        // before the `not_before` that the other statement stored, so it would be refused even without a pause.
         return try await postgres.execute(
             """
             INSERT INTO auth.attempts AS a (key, failures, not_before, updated)
@@ -136,7 +136,7 @@ struct AttemptStore: Sendable {
             """) > 0
     }
 
-    /// Counts an attempt, unless `body` throws, because then nothing was checked.
+    /// Counts an attempt. If `body` throws, nothing was checked and the attempt is taken back.
     func counting<Result>(_ limits: [Limit], _ body: () async throws -> Result) async throws -> Result {
         try await begin(limits)
         do {

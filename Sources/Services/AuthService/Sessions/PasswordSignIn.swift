@@ -5,7 +5,7 @@ import MartletCore
 /// Signs a user in by name, password and, if active, second factor.
 ///
 /// The refusal is the same and takes the same time, whether the account does not exist, is disabled, has no password or
-/// has another one.
+/// has another password.
 struct PasswordSignIn: Sendable {
     let users: UserStore
     let sessions: SessionStore
@@ -95,10 +95,10 @@ struct PasswordSignIn: Sendable {
 }
 
 extension ServiceError {
-    /// The same whichever of them is wrong, and whether or not the account exists.
+    /// The same refusal whichever of the name, password and code is wrong, and whether or not the account exists.
     static let passwordRefused = ServiceError(.signInFailed, "The name, password or code does not match an account.")
 
-    /// For a signed-in user who was asked for the password again.
+    /// For a signed-in user who had to give the password again.
     static let wrongPassword = ServiceError(.signInFailed, "The password is wrong.")
 
     /// For a one-time proof that has already been used, or an account that cannot be signed in to.

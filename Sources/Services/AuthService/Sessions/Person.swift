@@ -8,7 +8,7 @@ import MartletPostgres
 /// A user of an app, or a member of the server's staff.
 enum Person: Sendable {
     case user(UUID, AppSpace)
-    /// With the address for the audit log (`Request.staffAddress`).
+    /// `address` is the client's address for the audit log (`Request.staffAddress`).
     case staff(UUID, StaffGrant, address: String)
 
     var id: UUID {

@@ -7,9 +7,9 @@ import MartletPostgres
 /// The addresses from which users have signed in with their passwords. Attempts from them are counted separately, so
 /// that guesses from elsewhere do not make the user wait.
 struct PlaceStore: Sendable {
-    /// The approximate maximum; the most recently used ones are kept.
+    /// The approximate maximum number of addresses; the most recently used ones are kept.
     static let maximumPerUser = 20
-    /// Counted from the last use.
+    /// How long an address is kept after its last use.
     static let retentionInDays: Int32 = 90
 
     let postgres: PostgresClient

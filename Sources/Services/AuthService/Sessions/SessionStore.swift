@@ -23,7 +23,7 @@ struct NewSession: Sendable {
 struct SessionStore: Sendable {
     /// A further session of the user ends the one that has been idle the longest.
     static let maximumPerUser = 50
-    /// How long after signing in the user is not asked to sign in again.
+    /// How long after signing in a sensitive call does not require the user to sign in again.
     static let freshForInSeconds: Int64 = 600
 
     let postgres: PostgresClient

@@ -5,7 +5,7 @@ import MartletPostgres
 ///
 /// In all conditions, `s` is the row of a session and `u` the row of its person.
 struct SessionTable: Sendable {
-    /// How long a just replaced token gets the same answer again.
+    /// How long after its replacement a token still gets the same answer.
     private static let graceInSeconds: Int64 = 10
 
     let postgres: PostgresClient
@@ -51,7 +51,8 @@ struct SessionTable: Sendable {
         return try await handleOutdated(content, where: condition)
     }
 
-    /// Handles a token that is not the newest: either the answer with the newest one was lost, or the token is a copy.
+    /// Handles a token that is not the newest. Either the answer with the newest token was lost, or this token is a
+    /// copy.
     private func handleOutdated(_ content: RefreshTokens.Content, where condition: PostgresQuery) async throws
         -> Refresh
     {

@@ -39,7 +39,7 @@ struct SigningKeyStore: Sendable {
         /// Creates a key that signs from the given time on.
         let make: @Sendable (Date) throws -> StoredSigningKey
 
-        /// ES256, for access tokens and for the ID tokens of clients that ask for it.
+        /// ES256, for access tokens and for the ID tokens of clients that are registered with ES256.
         static let accessTokens = Kind(table: "auth.signing_keys", make: StoredSigningKey.makeES256)
         /// RS256, for ID tokens only.
         static let idTokens = Kind(table: "auth.id_token_keys", make: StoredSigningKey.makeRS256)
@@ -49,8 +49,8 @@ struct SigningKeyStore: Sendable {
     let sealing: SealingKey
     var kind = Kind.accessTokens
 
-    /// Lends all keys, ordered by the time they start to sign, and stores the changes that `body` makes. Only one
-    /// instance of the service at a time can hold them.
+    /// Lends all keys to `body`, ordered by the time from which they sign, and stores the changes that `body` makes.
+    /// Only one instance of the service at a time can hold the keys.
     func withKeys<Result: Sendable>(_ body: @Sendable (inout [StoredSigningKey]) throws -> Result) async throws
         -> Result
     {

@@ -9,8 +9,8 @@ import Synchronization
 
 /// The signing keys of access tokens and ID tokens. Creates missing keys and rotates them on schedule.
 ///
-/// A new key is published for a day before it signs, and an old one for an hour after its last token expires. So anyone
-/// with a copy of the keys always knows the key of a valid token.
+/// A new key is published for a day before it signs, and an old key for an hour after its last token expires. So a copy
+/// of the keys always contains the key of every valid token.
 final class SigningKeys: Service {
     struct Schedule {
         var signsFor: TimeInterval = 30 * 86_400

@@ -46,18 +46,18 @@ struct FinishStaffOAuth: Endpoint {
         let attempt = StaffSignInCompletion.Attempt(
             code: code, session: session, address: request.staffAddress, provider: proof.identity.provider,
             request: request)
-        // A provider that was deleted during the sign-in no longer signs anyone in.
+        // A provider that was deleted during the sign-in can no longer authenticate anyone.
         guard let provider = try await federation.providers.find(proof.identity.provider, in: .staff) else {
             throw try await completion.refusal(of: nil, attempt)
         }
         let response: Response
         if let account = try await staff.account(of: proof.identity) {
             response = try await completion.signIn(account, attempt) {
-                guard try await proof.take() else { return false }
+                guard try await proof.consume() else { return false }
                 return try await staff.use(proof.identity, of: account.id)
             }
         } else {
-            guard try await proof.take(),
+            guard try await proof.consume(),
                 let account = try await createAccount(proof.identity, provider.settings, from: attempt.address)
             else {
                 throw try await completion.refusal(of: nil, attempt)

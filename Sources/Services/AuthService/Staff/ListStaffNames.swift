@@ -30,13 +30,13 @@ struct ListStaffNames: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let asked = try await request.decoded(Question.self)
-        guard asked.staff.count <= Self.maximumStaff else { throw ServiceError(.limitExceeded, field: "staff") }
+        let body = try await request.decoded(Question.self)
+        guard body.staff.count <= Self.maximumStaff else { throw ServiceError(.limitExceeded, field: "staff") }
         // Malformed ids belong to no staff member.
-        let known = try await staff.known(among: asked.staff.compactMap { UUID(uuidString: $0) })
+        let members = try await staff.enabled(among: body.staff.compactMap { UUID(uuidString: $0) })
         return try .encoding(
             Answer(
-                staff: known.filter { member in asked.area.map { member.grant.may(.read, $0, in: asked.app) } ?? true }
+                staff: members.filter { member in body.area.map { member.grant.may(.read, $0, in: body.app) } ?? true }
                     .map { .init(id: $0.grant.id, userName: $0.grant.userName, email: $0.email) }))
     }
 }

@@ -19,7 +19,7 @@ struct IssuedStaffSession: Sendable {
     var id: UUID
     /// The number of the newest refresh token.
     var number: Int32 = 0
-    /// When the member last proved who they are.
+    /// When the member last proved their identity.
     var confirmed: Date
     /// How long a refresh token lasts.
     var lifetimeInSeconds: Int64
@@ -94,7 +94,7 @@ extension SessionStore {
         ).first.map { try IssuedStaffSession(session, $0) }
     }
 
-    /// Notes that the member has proved who they are again, and records it in the audit log. Nil if the session has
+    /// Stores that the member has proved their identity again, with an entry in the audit log. Nil if the session has
     /// ended.
     func confirm(_ session: UUID, of person: Person) async throws -> IssuedStaffSession? {
         try await postgres.withTransaction { transaction in

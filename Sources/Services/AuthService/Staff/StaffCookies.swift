@@ -34,8 +34,8 @@ enum StaffCookies {
 }
 
 extension Request {
-    /// Whether staff tokens come and go as cookies. The gateway has checked that the request comes from one of its own
-    /// pages.
+    /// Whether the request and its answer carry staff tokens as cookies. The gateway has checked that the request comes
+    /// from one of its own pages.
     var isFromDashboard: Bool { headers[HTTPField.Name(HeaderName.dashboard)!] != nil }
 }
 

@@ -46,7 +46,7 @@ struct LinkStaffIdentity: Endpoint {
             subject.map({ (1...255).contains($0.utf8.count) && $0.utf8.allSatisfy { (0x20...0x7e).contains($0) } })
                 ?? true
         else {
-            throw ServiceError(.invalidBody, "A subject must be 1 to 255 printable ASCII characters.", field: "subject")
+            throw ServiceError(.invalidBody, "Expected 1 to 255 printable ASCII characters.", field: "subject")
         }
         guard let provider = try await providers.find(context.parameters.get("provider") ?? "", in: .staff),
             let issuer = provider.settings.issuer ?? provider.settings.kind.defaultIssuer

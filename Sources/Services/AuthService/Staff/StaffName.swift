@@ -11,7 +11,8 @@ struct StaffName: Sendable, Equatable {
         let small = text.lowercased()
         guard small.wholeMatch(of: /[a-z0-9][a-z0-9._@-]{0,99}/) != nil else {
             throw ServiceError(
-                .invalidBody, "A user name must be 1 to 100 of a-z 0-9 . _ @ - and begin with a letter or digit.",
+                .invalidBody,
+                "Expected a user name of 1 to 100 of the characters a-z 0-9 . _ @ -, starting with a letter or digit.",
                 field: field)
         }
         self.text = small

@@ -61,23 +61,23 @@ extension BodyFields {
         guard let text = try object("rights", upTo: 16 << 10) else { return nil }
         func invalid(_ detail: String) -> ServiceError { ServiceError(.invalidBody, detail, field: "rights") }
         guard let apps = try? JSONDecoder().decode([String: [String: [String]]].self, from: Data(text.utf8)) else {
-            throw invalid("This must be an object from app to area to a list of actions.")
+            throw invalid("Expected an object that maps apps to areas, and areas to arrays of actions.")
         }
         var rights: [String: StaffRights.Areas] = [:]
         for (app, areas) in apps {
             for (name, actions) in areas {
                 guard let area = StaffArea(rawValue: name) else {
-                    throw invalid(
-                        "An area must be one of \(StaffArea.allCases.map(\.rawValue).joined(separator: ", ")).")
+                    let areas = StaffArea.allCases.map(\.rawValue).joined(separator: ", ")
+                    throw invalid("Expected one of the areas \(areas), found \(JSONValue.excerpt(name)).")
                 }
                 guard !area.isServerWide || app == StaffRights.everyApp else {
-                    throw invalid("The area \(name) does not belong to an app; it must be under *.")
+                    throw invalid("The area \(name) does not belong to an app. Expected this area under *.")
                 }
-                let known = actions.compactMap(StaffAction.init)
-                guard known.count == actions.count else {
-                    throw invalid("An action must be one of create, read, update, delete.")
+                let valid = actions.compactMap(StaffAction.init)
+                guard valid.count == actions.count else {
+                    throw invalid("Expected the actions create, read, update, delete, found another in \(name).")
                 }
-                rights[app, default: [:]][area] = Set(known)
+                rights[app, default: [:]][area] = Set(valid)
             }
         }
         return StaffRights(rights)

@@ -3,7 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 
-/// Asks a staff member for the password again before actions that a stolen access token must not allow.
+/// Requires a staff member's password again before actions that a stolen access token must not allow.
 ///
 /// `PasswordCheck` does the same for users.
 struct StaffPasswordCheck: Sendable {

@@ -101,9 +101,10 @@ struct SaveStaffProvider: Endpoint {
         let fields = try await BodyFields(request, Self.fields)
         let form = SaveProvider(federation: federation)
         var provider = try await form.provider(fields, in: .staff)
-        // Apple hides addresses, and Facebook does not say whether one is verified.
+        // Apple hides addresses, and Facebook does not state whether an address is verified.
         guard [.oidc, .google, .github].contains(provider.kind) else {
-            throw ServiceError(.invalidBody, "This must be oidc, google or github.", field: "kind")
+            throw ServiceError.unexpectedMember(
+                "kind", expected: "oidc, google or github", found: provider.kind.rawValue)
         }
         provider.allowedDomains = try domains(fields)
         // Anyone who once had an address at a company can have an account with it at Google or GitHub. The address
@@ -132,7 +133,7 @@ struct SaveStaffProvider: Endpoint {
         let domains = try fields.strings("allowedDomains", upTo: Self.maximumDomains)?.map { $0.lowercased() }
         for domain in domains ?? [] where (try? EmailAddress("a@" + domain)) == nil {
             throw ServiceError(
-                .invalidBody, "Each must be the part of an e-mail address after the @.", field: "allowedDomains")
+                .invalidBody, "Expected the parts of e-mail addresses after the @.", field: "allowedDomains")
         }
         return domains?.isEmpty == true ? nil : domains
     }

@@ -114,7 +114,7 @@ extension StaffStore {
         }
     }
 
-    /// Removes a second factor when the app and the recovery codes are lost. Ends all sessions.
+    /// Removes a second factor whose authenticator app and recovery codes are lost. Ends all sessions.
     ///
     /// - Throws: `staff-not-found`; `forbidden` by `StaffRules`.
     func removeSecondFactor(of id: UUID, by actor: StaffActor) async throws {

@@ -15,7 +15,7 @@ public struct StaffRecord: Codable, Sendable, Equatable {
     public var lastSignIn: Date?
 }
 
-/// Thrown instead of removing the last administrator, because no one could then let others in.
+/// Thrown instead of disabling the last administrator, because no one could then manage staff.
 public struct LastAdministratorError: Error {}
 
 /// The operator's commands, which need no staff rights. The audit log names `operator` as the author.
@@ -60,7 +60,7 @@ extension StaffStore {
     /// Sets a password that must be changed at the next sign-in, and ends all sessions of the member. Returns false if
     /// there is no such member.
     ///
-    /// - Parameter removesSecondFactor: Set it if the authenticator app and the recovery codes are lost too.
+    /// - Parameter removesSecondFactor: True if the authenticator app and the recovery codes are lost too.
     public func resetPassword(of userName: String, to password: Secret, removesSecondFactor: Bool) async throws -> Bool
     {
         let hash = try PasswordHash.make(of: password)

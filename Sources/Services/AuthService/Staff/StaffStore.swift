@@ -52,9 +52,10 @@ public struct StaffStore: Sendable {
         ).map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// The existing members among `ids` that are not disabled, ordered by name, with the address to mail them: the one
-    /// set for them, otherwise one they sign in with, otherwise their name if it is an address; nil if there is none.
-    func known(among ids: [UUID]) async throws -> [(grant: StaffGrant, email: String?)] {
+    /// The existing members among `ids` that are not disabled, ordered by name, each with a mail address. The address
+    /// is the one stored for the member, otherwise one that the member signs in with, otherwise the member's name if
+    /// it is an address. Nil if there is none.
+    func enabled(among ids: [UUID]) async throws -> [(grant: StaffGrant, email: String?)] {
         try await postgres.query(
             """
             SELECT \(Self.grantColumns), coalesce(u.email, (SELECT min(i.email) FROM auth.staff_identities AS i WHERE i.staff_id = u.id), u.user_name)

@@ -79,7 +79,7 @@ struct AccountData: UserDataHolder {
 
     private static func user(_ request: UserDataRequest) throws -> (UUID, AppSpace) {
         guard let id = UUID(uuidString: request.user) else {
-            throw ServiceError(.invalidBody, "This must be the id of a user.", field: "user")
+            throw ServiceError.unexpectedMember("user", expected: "a user's id (a UUID)", found: request.user)
         }
         return (id, AppSpace(appID: request.app, environment: request.environment))
     }

@@ -41,8 +41,8 @@ struct DeletionStore: Sendable {
                 WHERE id = \(user) AND \(UserStore.isIn(space))
                 """)
             guard found == 1 else { return nil }
-            // Separate statements, so that they see the sessions of log-ins that the update above waited for. Later
-            // log-ins see that the account is being deleted.
+            // Separate statements, because only a later statement sees the sessions of log-ins that the update above
+            // waited for. Log-ins after the update see that the account is being deleted.
             let sessions = try await transaction.execute("DELETE FROM auth.sessions WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.second_factors WHERE user_id = \(user)")
             try await transaction.execute("DELETE FROM auth.passkeys WHERE user_id = \(user)")

@@ -3,7 +3,7 @@ import MartletAPI
 import MartletHTTP
 import MartletJobs
 
-/// The job of a deletion: asks every service to erase its data slice by slice, then deletes the account.
+/// The job of a deletion: calls every service to erase its data slice by slice, then deletes the account.
 ///
 /// The receipt records the progress, so that another run continues from there. The job is retried without limit and
 /// cannot be cancelled.
@@ -21,13 +21,13 @@ struct EraseUser: JobHandler {
     let deletions: DeletionStore
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
-        let known = try await deletions.places(of: parameters.receipt)
+        let places = try await deletions.places(of: parameters.receipt)
         for (number, step) in steps.enumerated() {
             try await job.report(
                 JobProgress(done: number, total: steps.count + 1, message: step.name), isImportant: true)
             // Present with the value nil: the step is complete.
-            if let place = known[step.name], place == nil { continue }
-            try await step.erase(parameters.subject, from: known[step.name] ?? nil, job) { slice in
+            if let place = places[step.name], place == nil { continue }
+            try await step.erase(parameters.subject, from: places[step.name] ?? nil, job) { slice in
                 try await deletions.record(slice, by: step.name, on: parameters.receipt)
             }
         }
@@ -36,8 +36,8 @@ struct EraseUser: JobHandler {
     }
 }
 
-/// Erases once more after all access tokens of the user have expired, because data may have been written with them in
-/// the meantime.
+/// Erases once more after all access tokens of the user have expired, because clients may have written data with these
+/// tokens in the meantime.
 struct EraseUserAgain: JobHandler {
     static let kind = "users.erase-again"
     static let retries = EraseUser.retries
@@ -74,6 +74,6 @@ extension UserDataPart {
 }
 
 enum UserDataFailure: Error {
-    /// A service returned the same position that it was asked to continue from.
+    /// A service returned the same position from which it should have continued.
     case standstill(String)
 }

@@ -13,14 +13,14 @@ struct ReadContacts: Endpoint {
     let apps: AppStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let asked = try await request.decoded(MailContacts.Request.self)
-        guard asked.users.count <= MailContacts.Request.maximumUsers else {
+        let body = try await request.decoded(MailContacts.Request.self)
+        guard body.users.count <= MailContacts.Request.maximumUsers else {
             throw ServiceError(.limitExceeded, field: "users")
         }
-        guard let app = try await apps.find(asked.app) else { return try .encoding(MailContacts(app: nil, users: [])) }
+        guard let app = try await apps.find(body.app) else { return try .encoding(MailContacts(app: nil, users: [])) }
         // Malformed ids belong to no user.
-        let ids = asked.users.compactMap { UUID(uuidString: $0) }
-        let space = AppSpace(appID: asked.app, environment: asked.environment)
+        let ids = body.users.compactMap { UUID(uuidString: $0) }
+        let space = AppSpace(appID: body.app, environment: body.environment)
         return try .encoding(MailContacts(app: app.name, users: try await users.contacts(ids, in: space)))
     }
 }

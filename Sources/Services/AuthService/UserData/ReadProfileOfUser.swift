@@ -11,13 +11,13 @@ struct ReadProfileOfUser: Endpoint {
     let users: UserStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let asked = try await request.decoded(UserDataRequest.self)
-        guard (1...32).contains(asked.app.utf8.count) else {
-            throw ServiceError(.invalidBody, "This must be an app's id.", field: "app")
+        let body = try await request.decoded(UserDataRequest.self)
+        guard (1...32).contains(body.app.utf8.count) else {
+            throw ServiceError.unexpectedMember("app", expected: "an app's id", found: body.app)
         }
-        // An app that manages its own users has its own ids; this service knows nothing about them.
-        guard let user = UUID(uuidString: asked.user) else { return .json("{}") }
+        // An app that manages its own users has its own ids. This service stores none of these users.
+        guard let user = UUID(uuidString: body.user) else { return .json("{}") }
         return .json(
-            try await users.profile(user, in: AppSpace(appID: asked.app, environment: asked.environment)) ?? "{}")
+            try await users.profile(user, in: AppSpace(appID: body.app, environment: body.environment)) ?? "{}")
     }
 }

@@ -22,8 +22,8 @@ struct SignOutOfPush: JobHandler {
     struct Parameters: Codable, Sendable {
         var user: UUID
         var sessions: [UUID]
-        /// Whether access tokens of the sessions may still be valid, so that a device could be signed in with one in
-        /// the meantime. The job then runs once more after they have expired.
+        /// Whether access tokens of the sessions may still be valid. A client could register a device with such a token
+        /// in the meantime, so the job runs once more after the tokens have expired.
         var isFresh: Bool
     }
 

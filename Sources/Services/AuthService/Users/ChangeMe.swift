@@ -35,7 +35,7 @@ struct ChangeMe: Endpoint {
         let change = UserChange(
             userName: try fields.userName(), profile: try fields.profile(), privateProfile: try fields.privateProfile())
         if change.userName != nil {
-            // Users sign in with the name, so an access token alone must not be enough to change it.
+            // Users sign in with the name, so an access token alone must not be enough to change the name.
             _ = try await check.confirm(try fields.secret("password"), of: id, in: space, session: try context.session)
             try await check.attempts.begin(context.nameLimits(of: request))
         }

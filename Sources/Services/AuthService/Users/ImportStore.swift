@@ -27,7 +27,7 @@ struct ImportStore: Sendable {
     ///
     /// - Parameters:
     ///   - users: The users with their row numbers in the call.
-    ///   - isKept: Whether to commit, given the outcomes. Otherwise the transaction is rolled back.
+    ///   - isKept: Decides by the outcomes whether to commit the transaction or to roll it back.
     func run(
         _ users: [(row: Int, user: ImportedUser)], in space: AppSpace, keepingIf isKept: ([Outcome]) -> Bool
     ) async throws -> [Outcome] {

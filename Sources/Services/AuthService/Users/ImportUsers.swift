@@ -72,7 +72,7 @@ struct ImportUsers: Endpoint {
         let (isDryRun, isPartial) = (try fields.flag("dryRun") ?? false, try fields.flag("partial") ?? false)
         guard case .array(let elements)? = fields["users"], (1...Self.maximumCount).contains(elements.count) else {
             throw ServiceError(
-                .invalidBody, "This must be an array of 1 to \(Self.maximumCount) users.", field: "users")
+                .invalidBody, "Expected an array of 1 to \(Self.maximumCount) users.", field: "users")
         }
         let rows = try elements.enumerated().map { try read($1, row: $0) }
         let users = rows.enumerated().compactMap { row, result in (try? result.get()).map { (row: row, user: $0) } }
@@ -168,7 +168,7 @@ extension ImportedUser {
         user = NewUser(userName: userName, email: email)
         if let text = try fields.string("id") {
             guard let id = UUID(uuidString: text) else {
-                throw ServiceError(.invalidBody, "This must be a UUID.", field: "id")
+                throw ServiceError.unexpectedMember("id", expected: "a UUID", found: text)
             }
             user.id = id
         }
@@ -185,9 +185,8 @@ extension ImportedUser {
 
     private static func date(_ text: String, _ now: Date) throws -> Date {
         guard let date = Date(rfc3339: text), date >= Date(timeIntervalSince1970: 0), date <= now else {
-            throw ServiceError(
-                .invalidBody, "This must be a time in the past (RFC 3339), such as 2026-11-21T08:48:59Z.",
-                field: "created")
+            throw ServiceError.unexpectedMember(
+                "created", expected: "a time in the past since 1970, such as 2026-11-21T08:48:59Z", found: text)
         }
         return date
     }

@@ -3,9 +3,9 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 
-/// Asks for the password again before actions that a stolen access token must not allow.
+/// Requires the password again before actions that a stolen access token must not allow.
 struct PasswordCheck: Sendable {
-    /// The meaning of 403 in the descriptions of routes that ask for the password.
+    /// The meaning of 403 in the descriptions of routes that require the password.
     static let refusal =
         "The user has no password and did not sign in within the last ten minutes (`recent-sign-in-required`)."
 

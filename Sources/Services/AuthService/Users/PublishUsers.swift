@@ -18,7 +18,7 @@ struct PublishUsers: Service {
     private static let timeout: Duration = .seconds(20)
     /// The maximum total size of the profiles in one call; a larger profile is sent in a separate call.
     private static let maximumSizeInBytes = 1 << 20
-    /// The largest count that is reported.
+    /// The largest number of waiting changes that is reported.
     private static let maximumCounted = 100_000
 
     let changes: UserChangeStore

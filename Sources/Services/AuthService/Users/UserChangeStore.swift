@@ -6,8 +6,8 @@ import MartletPostgres
 /// The users whose public profile has to be passed on to storage: the table `auth.user_changes`, which triggers of
 /// `auth.users` fill in the transaction of the change.
 struct UserChangeStore: Sendable {
-    /// How long a copy of the service may take for a claimed change before another copy may claim it; also the longest
-    /// pause between attempts.
+    /// How long a copy of the service may work on a claimed change before another copy may claim the change. Also the
+    /// longest pause between attempts.
     private static let maximumDelayInSeconds = 60
 
     let postgres: PostgresClient
@@ -17,9 +17,9 @@ struct UserChangeStore: Sendable {
         var user: UserDocuments.User
     }
 
-    /// Claims the oldest changes that are due. They become due again, later with each attempt, unless they are removed.
+    /// Claims the oldest changes that are due. Changes that are not removed become due again, later with each attempt.
     ///
-    /// Reads the users after it has claimed the versions, so a user's state is never older than its version says.
+    /// Claims the versions before it reads the users, so a user's state is never older than its version.
     func claim(upTo limit: Int) async throws -> [Change] {
         let claimed = try await postgres.query(
             """
@@ -60,7 +60,7 @@ struct UserChangeStore: Sendable {
                 hidden: isDisabled ? stored : nil))
     }
 
-    /// Removes changes that storage has, unless the user was changed again.
+    /// Removes changes that storage has stored, unless the user was changed again.
     func remove(_ users: [UserDocuments.User], in space: AppSpace) async throws {
         try await postgres.execute(
             """
@@ -72,7 +72,7 @@ struct UserChangeStore: Sendable {
             """)
     }
 
-    /// Adds users as if they had just changed; returns their number, and the last one.
+    /// Adds users as if they had just changed. Returns the number of users and the last of them.
     func addUsers(after user: UUID?, limit: Int) async throws -> (count: Int, last: UUID?) {
         let position: PostgresQuery = user.map { "AND id > \($0)" } ?? ""
         let row = try await postgres.query(
@@ -87,7 +87,7 @@ struct UserChangeStore: Sendable {
         return (try row.decode(0), try row.decode(1))
     }
 
-    /// PostgreSQL's estimate.
+    /// PostgreSQL's estimate of the number of users.
     func numberOfUsers() async throws -> Int {
         try await postgres.query(
             "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'auth.users'::regclass")[0].decode(0)

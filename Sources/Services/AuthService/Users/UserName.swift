@@ -19,7 +19,8 @@ struct UserName: Sendable, Equatable {
             !"._-".utf8.contains(first)
         else {
             throw ServiceError(
-                .invalidBody, "A user name must be 2 to 64 of a-z 0-9 . _ - and begin with a letter or digit.",
+                .invalidBody,
+                "Expected a user name of 2 to 64 of the characters a-z 0-9 . _ -, starting with a letter or digit.",
                 field: field
             )
         }

@@ -56,8 +56,9 @@ extension BodyFields {
     /// The name that the app gives the device.
     func device() throws -> String {
         let text = try string("device") ?? ""
-        guard text.unicodeScalars.count <= 200 else {
-            throw ServiceError(.invalidBody, "This may have at most 200 characters.", field: "device")
+        let length = text.unicodeScalars.count
+        guard length <= 200 else {
+            throw ServiceError(.invalidBody, "Expected at most 200 characters, found \(length).", field: "device")
         }
         return text
     }

@@ -27,11 +27,11 @@ struct NewUser: Sendable {
     /// JSON objects.
     var profile = "{}"
     var privateProfile = "{}"
-    /// Whether the address is proven. An invitation mailed to it proves it too.
+    /// Whether the address is verified. An invitation that was mailed to the address verifies it too.
     var isEmailVerified = false
     /// The code of an invitation, which is consumed.
     var invitation: String?
-    /// The identity that the user signed in with elsewhere.
+    /// The identity at a provider with which the user signed in.
     var identity: VerifiedIdentity?
 }
 
@@ -202,8 +202,8 @@ struct UserStore: Sendable {
             guard case .all(let kept) = ended else {
                 return try await postgres.query(Self.update(id, change, where: condition, in: space)).first?.decode(0)
             }
-            // Two statements: the second one sees the sessions of log-ins that the first one waited for. Later log-ins
-            // see the change.
+            // Two statements, because only the second one sees the sessions of log-ins that the first one waited for.
+            // Log-ins after the first statement see the change.
             return try await postgres.withTransaction { transaction in
                 let user: String? = try await transaction.query(Self.update(id, change, where: condition, in: space))
                     .first?.decode(0)

@@ -23,7 +23,8 @@ struct AppCommand: AsyncParsableCommand {
 
         func validate() throws {
             guard (1...200).contains(name.unicodeScalars.count) else {
-                throw ValidationError("a name must have 1 to 200 characters")
+                throw ValidationError(
+                    "expected a name of 1 to 200 characters, found \(name.unicodeScalars.count) characters")
             }
         }
 

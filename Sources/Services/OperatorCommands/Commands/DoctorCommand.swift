@@ -104,7 +104,7 @@ struct DoctorCommand: AsyncParsableCommand {
         }
     }
 
-    /// Names apps whose live data are open where no rule says otherwise: only a note, because this may be intended.
+    /// Names apps whose live data are open where no rule restricts them. Only a note, because this may be intended.
     private static func accessFinding(_ client: PostgresClient) async throws -> Finding {
         do {
             let rows = try await client.query(
@@ -157,8 +157,8 @@ struct DoctorCommand: AsyncParsableCommand {
             mark: left < 14 ? "note  " : "ok    ")
     }
 
-    /// Whether certbot's timer renews the certificate; nil unless `martlet setup` gets certificates by ACME. Its script
-    /// creates the folder (deploy/debian/libexec/lib.sh).
+    /// Whether certbot's timer renews the certificate; nil unless `martlet setup` gets certificates by ACME. In that
+    /// case the script of `martlet setup` has created the folder (deploy/debian/libexec/lib.sh).
     private static func renewalFinding() -> Finding? {
         guard FileManager.default.fileExists(atPath: "/var/lib/martlet-acme") else { return nil }
         guard systemctl("is-active", "certbot.timer") else {

@@ -14,7 +14,7 @@ struct KeyCommand: AsyncParsableCommand {
 
     struct Create: AsyncParsableCommand {
         static let configuration = CommandConfiguration(
-            abstract: "Creates a key or secret and prints it. It is shown only once.")
+            abstract: "Creates a key or secret and prints its text, which is shown only once.")
 
         @Option(help: "The app's id.")
         var app: String
@@ -48,21 +48,22 @@ struct KeyCommand: AsyncParsableCommand {
         func run() async throws {
             guard let kind = CredentialKind(rawValue: kind) else { throw ValidationError("no such kind: \(kind)") }
             guard let environment = AppEnvironment(rawValue: environment) else {
-                throw ValidationError("an environment must be live or test")
+                throw ValidationError(
+                    "expected live or test as environment, found \(JSONValue.excerpt(self.environment))")
             }
             guard label.unicodeScalars.count <= 200 else {
-                throw ValidationError("a label must have at most 200 characters")
+                throw ValidationError(
+                    "expected a label of at most 200 characters, found \(label.unicodeScalars.count) characters")
             }
             guard expiresInDays.map({ (1...36_500).contains($0) }) ?? true else {
-                throw ValidationError("days must be 1 to 36500")
+                throw ValidationError("expected 1 to 36500 days until the expiry")
             }
             guard network.allSatisfy(NetworkBlock.isValid) else {
-                throw ValidationError("a network must be a CIDR block such as 10.0.0.0/8")
+                throw ValidationError("expected networks as CIDR blocks such as 10.0.0.0/8")
             }
             guard scope.allSatisfy({ KeyScope($0) != nil }) else {
-                throw ValidationError(
-                    "a scope must be one of \(KeyArea.allCases.map(\.rawValue).joined(separator: ", ")), optionally followed by :read"
-                )
+                let areas = KeyArea.allCases.map(\.rawValue).joined(separator: ", ")
+                throw ValidationError("expected scopes that are one of \(areas), optionally followed by :read")
             }
             guard scope.isEmpty || kind == .secret || kind == .master else {
                 throw ValidationError("only secrets and master keys can be limited")
@@ -117,7 +118,9 @@ struct KeyCommand: AsyncParsableCommand {
         var id: String
 
         func run() async throws {
-            guard let id = UUID(uuidString: id) else { throw ValidationError("an id must be a UUID") }
+            guard let id = UUID(uuidString: id) else {
+                throw ValidationError("expected a UUID as id, found \(JSONValue.excerpt(self.id))")
+            }
             guard try await Database.withClient({ try await CredentialStore(postgres: $0).revoke(id) }) else {
                 throw ValidationError("no active key or secret has this id")
             }

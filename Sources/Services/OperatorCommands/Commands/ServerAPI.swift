@@ -19,10 +19,11 @@ struct ServerOptions: ParsableArguments {
     var api: ServerAPI {
         get throws {
             guard let key = key ?? ProcessInfo.processInfo.environment["MARTLET_MASTER_KEY"] else {
-                throw ValidationError("--key or MARTLET_MASTER_KEY is needed")
+                throw ValidationError("--key or MARTLET_MASTER_KEY is required")
             }
             guard environment == "live" || environment == "test" else {
-                throw ValidationError("an environment must be live or test")
+                throw ValidationError(
+                    "expected live or test as environment, found \(JSONValue.excerpt(environment))")
             }
             return ServerAPI(url: url, key: Secret(key), environment: environment)
         }

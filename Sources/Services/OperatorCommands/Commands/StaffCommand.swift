@@ -23,7 +23,8 @@ struct StaffCommand: AsyncParsableCommand {
         func run() async throws {
             guard userName.wholeMatch(of: /[a-z0-9][a-z0-9._@-]{0,99}/) != nil else {
                 throw ValidationError(
-                    "a user name must be 1 to 100 characters from a-z 0-9 . _ @ -, starting with a letter or digit")
+                    "expected a user name of 1 to 100 characters from a-z 0-9 . _ @ -, starting with a letter or digit"
+                )
             }
             let password = try NewPassword.read()
             let isNew = try await Database.withClient {
@@ -110,7 +111,7 @@ private struct NewPassword {
     static func read() throws -> NewPassword {
         let given = isatty(STDIN_FILENO) == 0 ? readLine(strippingNewline: true) ?? "" : ""
         guard !given.isEmpty else { return NewPassword(text: .random(), isGiven: false) }
-        guard given.utf8.count >= 12 else { throw ValidationError("a password must have at least 12 characters") }
+        guard given.utf8.count >= 12 else { throw ValidationError("expected a password of at least 12 bytes") }
         return NewPassword(text: Secret(given), isGiven: true)
     }
 }

@@ -72,9 +72,9 @@ extension GatewayRoutes {
 
     private static func fits(_ path: String, _ pattern: String) -> Bool {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false)[...]
-        for wanted in pattern.split(separator: "/", omittingEmptySubsequences: false) {
-            if wanted == "**" { return !parts.isEmpty }
-            guard let part = parts.popFirst(), part == wanted || wanted.hasPrefix("{") else { return false }
+        for expected in pattern.split(separator: "/", omittingEmptySubsequences: false) {
+            if expected == "**" { return !parts.isEmpty }
+            guard let part = parts.popFirst(), part == expected || expected.hasPrefix("{") else { return false }
         }
         return parts.isEmpty
     }
@@ -84,15 +84,15 @@ extension GatewayRoutes {
         var parts = path.split(separator: "/")[...]
         var names: [Substring: Substring] = [:]
         var rest = ""
-        for wanted in entry.target.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
-            if wanted == "**" {
+        for expected in entry.target.split(separator: "/", omittingEmptySubsequences: false).dropFirst() {
+            if expected == "**" {
                 guard !parts.isEmpty else { return nil }
                 rest = parts.joined(separator: "/")
                 parts = []
                 break
             }
-            guard let part = parts.popFirst(), part == wanted || wanted.hasPrefix("{") else { return nil }
-            if wanted.hasPrefix("{") { names[wanted] = part }
+            guard let part = parts.popFirst(), part == expected || expected.hasPrefix("{") else { return nil }
+            if expected.hasPrefix("{") { names[expected] = part }
         }
         guard parts.isEmpty else { return nil }
         let segments = entry.path.split(separator: "/").map { segment in

@@ -5,7 +5,7 @@ import MartletPostgres
 import ServiceLifecycle
 
 /// Creates the first app and staff member, writes `connection.json`, and prints the connection once every process is
-/// ready. What no rule restricts is open in the first app, on purpose: it is for trying things out.
+/// ready. Data of the first app that no rule restricts are open, because this app is for trying the server out.
 struct AnnouncementStep: Service {
     let plan: ServerPlan
     let publicURL: String

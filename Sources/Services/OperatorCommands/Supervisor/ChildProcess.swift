@@ -9,8 +9,8 @@ final class ChildProcess: Service {
     /// A process that has run for longer than this counts as started successfully.
     private static let longStart: Duration = .seconds(10)
     private static let maximumFailedStarts = 5
-    /// Serializes starts. Foundation detects the end of a process when its side of a socket closes; a sibling started
-    /// at the same moment could inherit that side and keep it open.
+    /// Serializes starts. Foundation detects the end of a process when the process's side of a socket closes. Another
+    /// process started at the same moment could inherit that side and keep it open.
     private static let start = Mutex<Void>(())
 
     let name: String
@@ -49,7 +49,8 @@ final class ChildProcess: Service {
             } else if !wasKilled {
                 failedStarts += 1
             }
-            // A process that has run well is restarted indefinitely. One that never did would fail again.
+            // A process that has started successfully once is restarted indefinitely. A process that never has would
+            // fail again.
             if failedStarts == Self.maximumFailedStarts {
                 throw UpError("\(name) does not start: \(LastLine.of(log) ?? "it ended with the status \(status)")")
             }
@@ -62,7 +63,7 @@ final class ChildProcess: Service {
     /// A process killed from outside, by a person or because of lack of memory, did not fail to start.
     private typealias End = (status: Int32, wasKilled: Bool)
 
-    /// Runs the process to its end. On shutdown, asks it to stop and kills it after `stopGrace`.
+    /// Runs the process to its end. On shutdown, sends the process its stop signal and kills it after `stopGrace`.
     private func runOnce() async throws -> End {
         let process = Process()
         process.executableURL = URL(fileURLWithPath: command[0])

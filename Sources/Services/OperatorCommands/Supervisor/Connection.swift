@@ -39,7 +39,7 @@ struct Connection: Codable, Sendable {
         try PrivateFile.write(try encoder.encode(self) + Data("\n".utf8), to: file)
     }
 
-    /// What an operator is shown when the server is ready; `file` has all keys.
+    /// The text shown to the operator when the server is ready. `file` contains all keys.
     ///
     /// - Parameters:
     ///   - isOpen: Whether the first app's live data are open where no rule restricts them; nil if it is not known.

@@ -42,7 +42,7 @@ struct DatabaseStep: Service {
         }
         guard isRight else {
             throw UpError(
-                "the database address of \(service) must log in as martlet_\(service), which must not be a superuser")
+                "the database address of \(service) does not log in as martlet_\(service), or this role is a superuser")
         }
     }
 

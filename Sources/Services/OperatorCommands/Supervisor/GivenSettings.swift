@@ -13,7 +13,7 @@ struct GivenSettings {
 
     private let environment: [String: String]
 
-    /// - Throws: `UpError` if no process has the setting, with the name that was probably meant.
+    /// - Throws: `UpError` if no process has the setting. The error suggests the most similar name.
     init(_ environment: [String: String]) throws {
         self.environment = environment
         let forOne = SettingNames.byProcess.keys.flatMap(Self.variables(forOne:)).map(\.variable)

@@ -4,7 +4,7 @@ import Logging
 /// Processes left behind by an earlier supervisor that was killed.
 ///
 /// They are stopped in the order of a shutdown: first the gateway, which disconnects its clients, then all services at
-/// once, and PostgreSQL last. In the reverse order, each would wait for one that is gone.
+/// once, and PostgreSQL last. In the reverse order, each process would wait for a process that has already ended.
 struct LeftoverProcesses {
     private static let timeout: Duration = .seconds(10)
 
@@ -34,8 +34,8 @@ struct LeftoverProcesses {
             // Another process may have the same id by now.
             let line = try? String(contentsOfFile: "/proc/\(pid)/cmdline", encoding: .utf8),
             line.split(separator: "\0").contains(where: { $0.hasSuffix("/" + ServerPlan.program(of: name)) }),
-            // Other PostgreSQL servers may run on the same machine. Ours uses folders named after the state folder's
-            // path or its mark.
+            // Other PostgreSQL servers may run on the same machine. The server of this state folder has the folder's
+            // path or mark in its command line.
             name != "postgres" || line.contains(state.path + "/") || line.contains(Cluster.mark(of: state))
         else { return nil }
         return (name, pid)

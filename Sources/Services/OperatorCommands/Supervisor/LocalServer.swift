@@ -28,7 +28,7 @@ struct LocalServer {
         environment: [String: String], logger: Logger
     ) throws {
         guard (1...ServerPlan.maximumCopies).contains(copies) else {
-            throw UpError("--copies must be 1 to \(ServerPlan.maximumCopies)")
+            throw UpError("expected 1 to \(ServerPlan.maximumCopies) for --copies, found \(copies)")
         }
         let secrets = try StoredSecrets.readOrMake(at: state.appending(path: "secrets.json"))
         let external = environment["MARTLET_DATABASE_URL"].flatMap { $0.isEmpty ? nil : $0 }
@@ -86,7 +86,9 @@ struct LocalServer {
     /// Nil if the variable is not set.
     static func port(_ text: String?, of name: String) throws -> Int? {
         guard let text, !text.isEmpty else { return nil }
-        guard let port = Int(text), (1...65_535).contains(port) else { throw UpError("\(name) must be 1 to 65535") }
+        guard let port = Int(text), (1...65_535).contains(port) else {
+            throw UpError("expected a port from 1 to 65535 in \(name), found \(JSONValue.excerpt(text))")
+        }
         return port
     }
 
@@ -100,11 +102,11 @@ struct LocalServer {
         return "\(scheme)://\(isAny ? "127.0.0.1" : host.contains(":") ? "[\(host)]" : host):\(port)"
     }
 
-    /// The address of the same database for another user. It may list several hosts, each with a port of its own, which
-    /// no URL can. Read as libpq reads it: the user ends at the first `@` before a slash.
+    /// The address of the same database for another user. The address may list several hosts, each with a port of its
+    /// own, which `URL` cannot parse. So it is parsed like in libpq: the user ends at the first `@` before a slash.
     ///
-    /// - Throws: `UpError` unless the address is a URI with user and password before the host. Elsewhere they would
-    ///   remain those of the superuser.
+    /// - Throws: `UpError` unless the address is a URI with user and password before the host. In other places, the
+    ///   superuser's name and password would stay in the address.
     static func url(_ url: String, user: String, password: String) throws -> String {
         let refusal = UpError(
             """

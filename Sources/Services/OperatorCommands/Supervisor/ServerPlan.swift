@@ -8,7 +8,7 @@ import NIOCore
 struct ServerPlan: Sendable {
     static let serviceNames = ServiceName.allCases.map(\.rawValue)
 
-    /// A gateway beside several copies, so that clients can be spread over two.
+    /// A second gateway when there are several copies, so that clients can be distributed over two gateways.
     static let secondGateway = "gateway-2"
     /// More copies would need more connections than the cluster of `martlet up` allows (docs/SCALING.md).
     static let maximumCopies = 5
@@ -41,7 +41,8 @@ struct ServerPlan: Sendable {
 
     /// - Parameters:
     ///   - copies: The number of copies of each service. If there are several, there is also a second gateway.
-    ///   - ports: `numberOfPorts(copies:)` free ports. Where `inherited` sets one, the first copy has that one instead.
+    ///   - ports: `numberOfPorts(copies:)` free ports. If `inherited` sets a service's port, the first copy uses that
+    ///     port instead.
     ///   - databaseURL: Returns the database address for a service's role.
     init(
         copies: Int = 1, publicHost: String, publicPort: Int, ports: [Int], state: URL, routes: URL,
@@ -120,7 +121,7 @@ struct ServerPlan: Sendable {
         }
     }
 
-    /// The ports that the operator has set, in the order of `init`'s `ports`; nil for those that may be any.
+    /// The ports that the operator has set, in the order of `init`'s `ports`. Nil where any free port can be used.
     static func fixedPorts(_ inherited: [String: String]) throws -> [Int?] {
         let given = try GivenSettings(inherited)
         let names =

@@ -18,7 +18,7 @@ public final class APNsSimulator: Sendable {
         public var refusesConnections = false
         /// Whether the server never sends the SETTINGS frame that opens an HTTP/2 connection.
         public var withholdsSettings = false
-        /// Whether the server processes requests but keeps its answers back, until this is false again.
+        /// Whether the server processes requests but withholds the answers until this is false again.
         public var withholdsAnswers = false
 
         public init() {}
@@ -94,10 +94,10 @@ public final class APNsSimulator: Sendable {
 
     // MARK: Observations
 
-    /// How often a device got each message, by `apns-id`.
+    /// The number of times that a device got each message, by `apns-id`.
     public func deliveries(to device: String) -> [String: Int] { state.withLock { $0.counts[device] ?? [:] } }
 
-    /// How many messages reached a device once, twice and so on, keyed by that count.
+    /// The number of messages that reached a device once, twice and so on, keyed by the number of deliveries.
     public var messageCountsByDeliveries: [Int: Int] {
         state.withLock { state in
             state.counts.values.reduce(into: [:]) { sums, ids in
@@ -106,8 +106,8 @@ public final class APNsSimulator: Sendable {
         }
     }
 
-    /// How many devices show one message, two and so on, keyed by that count. Messages with the same collapse id count
-    /// as one.
+    /// The number of devices that show one message, two messages and so on, keyed by the number of messages. Messages
+    /// with the same collapse id count as one.
     public var deviceCountsByShownMessages: [Int: Int] {
         state.withLock { state in state.shown.values.reduce(into: [:]) { sums, ids in sums[ids.count, default: 0] += 1 }
         }

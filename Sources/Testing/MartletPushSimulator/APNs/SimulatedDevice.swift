@@ -9,7 +9,7 @@ public enum SimulatedDevice: Sendable {
     case expired(since: Date)
     /// Answers every request with this status and reason.
     case answers(status: Int, reason: String, retryAfter: String? = nil)
-    /// Answers one request with this; the device is then registered.
+    /// Answers one request with this status and reason; the device is then registered.
     case answersOnce(status: Int, reason: String, retryAfter: String? = nil)
     /// Never answers.
     case silent

@@ -42,9 +42,10 @@ struct TokenCheck {
 
     /// Whether a token that was not seen before may be used.
     ///
-    /// Instances of a sender sign the same issue time with different random numbers, so a known issue time is accepted.
-    /// One less than 20 minutes after the last is refused. (Apple does not say whether the times of issue or of arrival
-    /// count. By arrival, tests that cross one of the sender's periods would fail.)
+    /// Accepts an issue time that was accepted before, because instances of a sender sign the same issue time with
+    /// different random numbers. Refuses a new issue time less than 20 minutes after the last one. Apple does not state
+    /// whether the times of issue or of arrival count. The check uses the times of issue, because with the times of
+    /// arrival, tests that cross one of the sender's periods would fail.
     private mutating func acceptsUpdate(_ token: Known) -> Bool {
         let accepted = updates[token.key.keyID] ?? []
         if accepted.contains(token.issued) { return true }

@@ -66,20 +66,20 @@ struct Alert: Sendable, Equatable {
     init(_ body: BodyFields) throws {
         name = try body.requiredString("name")
         guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
-            throw ServiceError(.invalidBody, "The name must have 1 to 200 bytes and no NUL characters.", field: "name")
+            throw ServiceError(.invalidBody, "Expected 1 to 200 bytes without NUL characters.", field: "name")
         }
         kind = try body.required("kind")
         isEnabled = try body.flag("enabled") ?? true
         levels = try (body.strings("levels", upTo: CrashLevel.allCases.count) ?? []).map {
             guard let level = CrashLevel(name: $0) else {
-                throw ServiceError(.invalidBody, "Each level must be one of \(CrashLevel.names).", field: "levels")
+                throw ServiceError.unexpectedMember("levels", expected: "one of \(CrashLevel.names)", found: $0)
             }
             return level
         }
         releases = try body.strings("releases", upTo: Self.maximumReleases) ?? []
         guard releases.allSatisfy({ (1...250).contains($0.utf8.count) && !$0.utf8.contains(0) }) else {
             throw ServiceError(
-                .invalidBody, "Each release must have 1 to 250 bytes and no NUL characters.", field: "releases")
+                .invalidBody, "Expected releases of 1 to 250 bytes without NUL characters.", field: "releases")
         }
         pauseInSeconds = try body.integer("pauseSeconds", in: Self.pause) ?? Self.defaultPauseInSeconds
         target = try AlertAddress(body["target"])
@@ -112,7 +112,8 @@ struct Alert: Sendable, Equatable {
         scope = try body.choice("scope") ?? .issue
         let measure: Measure = try body.choice("measure") ?? .events
         guard measure != .sessions else {
-            throw ServiceError(.invalidBody, "The measure of a rate must be events or users.", field: "measure")
+            throw ServiceError(
+                .invalidBody, "Expected events or users as the measure of a rate, found sessions.", field: "measure")
         }
         self.measure = measure
         guard let count = try body.integer("threshold", in: 1...1_000_000_000) else {
@@ -129,13 +130,16 @@ struct Alert: Sendable, Equatable {
         let measure: Measure = try body.choice("measure") ?? .sessions
         guard measure != .events else {
             throw ServiceError(
-                .invalidBody, "The measure of a crash-free rate must be sessions or users.", field: "measure")
+                .invalidBody, "Expected sessions or users as the measure of a crash-free rate, found events.",
+                field: "measure")
         }
         self.measure = measure
         guard case .number(let literal) = body["threshold"], let percent = Double(literal), percent > 0, percent <= 100
         else {
             throw ServiceError(
-                .invalidBody, "The threshold must be a percentage above 0 and at most 100.", field: "threshold")
+                .invalidBody,
+                "Expected a percentage above 0 and at most 100, found \(body["threshold"]?.phrase ?? "nothing").",
+                field: "threshold")
         }
         threshold = percent
         windowInSeconds = (try body.integer("windowDays", in: Self.crashFreeWindow) ?? 1) * 86_400
@@ -149,9 +153,8 @@ extension BodyFields {
     where Word.RawValue == String {
         guard let text = try string(name) else { return nil }
         guard let word = Word(rawValue: text) else {
-            throw ServiceError(
-                .invalidBody, "The value must be one of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).",
-                field: name)
+            throw ServiceError.unexpectedMember(
+                name, expected: "one of \(Word.allCases.map(\.rawValue).joined(separator: ", "))", found: text)
         }
         return word
     }

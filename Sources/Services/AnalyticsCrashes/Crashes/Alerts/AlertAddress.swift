@@ -31,7 +31,7 @@ enum AlertAddress: Sendable, Equatable {
         let ids = elements.compactMap { if case .string(let text) = $0 { UUID(uuidString: text) } else { nil } }
         guard ids.count == elements.count, (1...maximumStaff).contains(ids.count), Set(ids).count == ids.count else {
             throw ServiceError(
-                .invalidBody, "The list must have 1 to \(maximumStaff) ids of staff members, without duplicates.",
+                .invalidBody, "Expected 1 to \(maximumStaff) ids of staff members, without duplicates.",
                 field: "target.staff")
         }
         return ids
@@ -39,7 +39,7 @@ enum AlertAddress: Sendable, Equatable {
 
     private static let refusal = ServiceError(
         .invalidBody,
-        #"The target must be {"type":"webhook","url":"…"}, {"type":"mail","staff":["<id>"]} or {"type":"notification"}."#,
+        #"Expected {"type":"webhook","url":"…"}, {"type":"mail","staff":["<id>"]} or {"type":"notification"}."#,
         field: "target")
 
     var json: JSONValue {

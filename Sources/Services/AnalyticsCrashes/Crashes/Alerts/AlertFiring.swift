@@ -8,7 +8,7 @@ import MartletPostgres
 struct AlertFiring: Sendable {
     private static let maximumNews = 200
     private static let maximumDue = 100
-    /// Maximum number of issues listed in a message, which also has their total count.
+    /// Maximum number of issues listed in a message. The message also contains the total number of issues.
     static let maximumIssues = 20
 
     let postgres: PostgresClient
@@ -23,7 +23,7 @@ struct AlertFiring: Sendable {
                 SELECT id, space, issue, kind, at, details FROM analytics.issue_history WHERE NOT is_announced
                 ORDER BY id LIMIT \(Self.maximumNews) FOR UPDATE SKIP LOCKED),
             marked AS (UPDATE analytics.issue_history AS h SET is_announced = TRUE FROM news WHERE h.id = news.id RETURNING h.id),
-            told AS (
+            queued AS (
                 INSERT INTO analytics.crash_alert_happenings (alert, history, issue)
                 SELECT a.id, n.id, n.issue FROM news AS n JOIN analytics.issues AS i ON i.id = n.issue AND i.deleted IS NULL
                 JOIN analytics.crash_alerts AS a ON a.space = n.space AND a.enabled AND a.created <= n.at

@@ -22,7 +22,7 @@ struct AlertReader: Codable, Sendable, Equatable {
     var staff: String
     var state: State
     var reason: String?
-    /// How often a failed mail was retried on request; each retry is a new mail.
+    /// How often a caller had a failed mail sent again; each time, a new mail is ordered.
     var again: Int?
 
     init(_ staff: UUID, _ state: State = .waiting, reason: String? = nil) {
@@ -42,7 +42,7 @@ extension AlertOutcome {
         let failed = readers.filter { $0.state == .failed }
         if let waiting = readers.first(where: { $0.state == .waiting }) {
             failure = "The mail has not been sent yet" + (waiting.reason.map { ": \($0)." } ?? ".")
-            // The notifications service retries the mail; here we only poll its state.
+            // The notifications service retries the mail. A further attempt here only reads the mail's state.
             retryAfter = .seconds(min(900, 2 << min(attempt, 10)))
         } else if let first = failed.first {
             failure = "\(failed.count) of \(readers.count) were not mailed: \(first.reason ?? "no reason known")."

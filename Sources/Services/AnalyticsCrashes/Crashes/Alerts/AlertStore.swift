@@ -22,7 +22,7 @@ struct AlertStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// Creates an alert, which reports only what happens from now on. Returns its secret, which is not shown again.
+    /// Creates an alert, which reports only events from now on. Returns the alert's secret, which is not shown again.
     ///
     /// - Throws: `limit-exceeded` beyond `Alert.maximumPerSpace`; `conflict` if the name is taken.
     func create(_ alert: Alert, by author: Author, in space: Space) async throws -> (json: String, secret: Secret) {
@@ -51,8 +51,8 @@ struct AlertStore: Sendable {
         return (json, secret(salt, of: id).text)
     }
 
-    /// Replaces an alert. If it was disabled, is now disabled or changes its kind, pending changes of issues are
-    /// discarded and it reports only what happens from now on.
+    /// Replaces an alert. If the alert was disabled, is now disabled or changes its kind, pending changes of issues are
+    /// discarded and the alert reports only events from now on.
     ///
     /// - Throws: `alert-not-found`; `conflict` if the name is taken.
     func replace(_ id: UUID, with alert: Alert, by author: Author, in space: Space) async throws -> String {

@@ -41,7 +41,7 @@ struct AlertOutcome: Sendable, Equatable {
     var failure: String?
     /// For the log.
     var cause: String?
-    /// How long the receiver asks to wait.
+    /// How long to wait before the next attempt, as requested by the receiver.
     var retryAfter: Duration?
     /// Whether a retry would be pointless.
     var isFinal = false

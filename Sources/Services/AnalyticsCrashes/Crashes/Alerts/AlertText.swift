@@ -8,8 +8,8 @@ import MartletSentry
 /// may repeat what an end user wrote.
 struct AlertText: Sendable, Equatable {
     private static let maximumWordsSize = 300
-    /// Maximum size of all issues together, in bytes; the rest are only counted. The notifications service accepts 16
-    /// KiB.
+    /// Maximum size of all listed issues together, in bytes. Further issues are only counted. The notifications service
+    /// accepts texts of 16 KiB.
     private static let maximumIssuesSize = 14 << 10
 
     var app: String
@@ -18,7 +18,7 @@ struct AlertText: Sendable, Equatable {
     var text: String
 
     /// - Parameters:
-    ///   - body: The JSON that `FiringAlert.message` makes. Nil is returned if it names no app.
+    ///   - body: The JSON that `FiringAlert.message` makes. If it names no app, the initializer returns nil.
     ///   - address: The public address of the gateway.
     init?(_ body: String, linkingTo address: URL) {
         guard let message = try? JSONValue(parsing: body.utf8), let data = message["data"],
@@ -60,8 +60,8 @@ struct AlertText: Sendable, Equatable {
         case .string("newIssue"): return "new issues"
         case .string("regression"): return "issues that came back"
         case .string("crashFree"):
-            return
-                "\(value ?? "too few") % of \(counted) were free of crashes, less than \(data["threshold"]?.text ?? "wanted") %"
+            let threshold = (data["threshold"]?.text).map { "\($0) %" } ?? "the threshold"
+            return "\(value ?? "too few") % of \(counted) were free of crashes, less than \(threshold)"
         default:
             let seconds = data["windowSeconds"]?.text ?? ""
             return

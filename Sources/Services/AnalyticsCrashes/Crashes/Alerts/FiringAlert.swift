@@ -51,7 +51,7 @@ struct FiringAlert: Sendable {
         var issues: [(id: Int64, value: Int?)] = []
     }
 
-    /// The reason to fire, or nil. Consumes the queued changes of issues, so they are reported once.
+    /// The reason to fire, or nil. Consumes the queued changes of issues, so that each change is reported once.
     func reason(_ transaction: PostgresTransaction) async throws -> Reason? {
         switch kind {
         case .newIssue, .regression: try await newEvents(transaction)
@@ -63,8 +63,8 @@ struct FiringAlert: Sendable {
     private func newEvents(_ transaction: PostgresTransaction) async throws -> Reason? {
         let issues = try await transaction.query(
             """
-            WITH told AS (DELETE FROM analytics.crash_alert_happenings WHERE alert = \(id) RETURNING issue, history)
-            SELECT t.issue FROM told AS t JOIN analytics.issues AS i ON i.id = t.issue AND i.deleted IS NULL GROUP BY t.issue ORDER BY min(t.history)
+            WITH consumed AS (DELETE FROM analytics.crash_alert_happenings WHERE alert = \(id) RETURNING issue, history)
+            SELECT c.issue FROM consumed AS c JOIN analytics.issues AS i ON i.id = c.issue AND i.deleted IS NULL GROUP BY c.issue ORDER BY min(c.history)
             """
         ).map { try $0.decode(0, as: Int64.self) }
         guard !issues.isEmpty else { return nil }
@@ -130,7 +130,7 @@ struct FiringAlert: Sendable {
         return percent < threshold ? Reason(value: percent) : nil
     }
 
-    /// The release filter on the row `r`, which may be missing.
+    /// The condition that the release in row `r` passes the alert's filter. The row may be missing.
     private var inReleases: PostgresQuery {
         "(\(releases) = '{}' OR r.name = ANY (\(releases)) OR r.version = ANY (\(releases)))"
     }

@@ -6,9 +6,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Mails staff members one by one. The notifications service sends each message to each member once, however often it
-/// is ordered. Before each attempt, auth is asked whether the member exists, may read the app's crashes and has an
-/// address.
+/// Mails staff members one by one. The notifications service sends each message to each member once, however often the
+/// mail is ordered. Each attempt first looks up in auth whether the member exists, may read the app's crashes and has
+/// an address.
 struct MailTarget: Sendable {
     private static let noServer =
         "This server cannot send mail: set MARTLET_MAIL_HOST, or store a credential smtp with a host for the app."
@@ -62,7 +62,7 @@ struct MailTarget: Sendable {
         }
     }
 
-    /// The mails for waiting recipients. Records for the others why they get none.
+    /// The mails for waiting recipients. For all other recipients, records why they get no mail.
     private func mails(_ readers: inout [AlertReader], _ message: String, _ text: AlertText) async throws
         -> [StaffMailOrders.Mail]
     {

@@ -2,10 +2,10 @@ import Foundation
 import MartletPostgres
 import Synchronization
 
-/// Limits the total size of the attachments in a space. It is measured on disk, because well-compressed attachments
-/// arrive small.
+/// Limits the total size of the attachments in a space. The size on disk counts, because the size on arrival may be
+/// much smaller by compression.
 ///
-/// The total is read once a minute; attachments stored by other instances in between are not seen.
+/// The total is read once a minute. Attachments that other instances store in between are not counted yet.
 final class AttachmentQuota: Sendable {
     private static let lifetime: Duration = .seconds(60)
 

@@ -7,8 +7,8 @@ import MartletSentry
 /// A reference in a commit message to something that the commit fixes: `fixes CRASH-7` for crash issue 7, `closes
 /// APP-12, APP-13` for tickets by their keys.
 ///
-/// A keyword (fix, close or resolve, also with -s, -es, -d or -ed), an optional colon, then references separated by
-/// commas, blanks, `and` or `&`, in any case; any number of such phrases.
+/// A message may contain any number of such phrases. A phrase is a keyword (fix, close or resolve, also with -s, -es,
+/// -d or -ed), an optional colon, then references separated by commas, blanks, `and` or `&`. Case does not matter.
 struct CommitReference: Hashable, Sendable {
     /// Maximum number of references per message; further ones are ignored.
     static let maximumCount = 20
@@ -73,7 +73,7 @@ private struct CommitMessageReader {
         if !isInPhrase { position = end }
     }
 
-    /// Reads `APP-12` and the separator after it. Nil if there is no reference here; then nothing is consumed.
+    /// Reads `APP-12` and the separator after it. If there is no reference here, returns nil and consumes nothing.
     private mutating func reference() -> CommitReference? {
         let start = position
         let letters = skip { Self.isLetter($0) || Self.isDigit($0) }
@@ -131,8 +131,8 @@ private struct CommitMessageReader {
     }
 }
 
-/// Applies the fixes announced in commit messages: once per commit and reference, however often and for whichever
-/// releases the commit is sent.
+/// Applies the fixes announced in commit messages. Each reference of a commit is applied once, even if clients send the
+/// commit several times or for several releases.
 struct CommitFixes: Sendable {
     /// Maximum number of references in one call; the rest are ignored.
     static let maximumCount = 500
@@ -147,16 +147,16 @@ struct CommitFixes: Sendable {
     let completeTickets: CompleteTickets
 
     /// Resolves issues in the release and completes tickets. Unknown references are ignored. Resolved issues and
-    /// completed tickets stay as they are; if they are reopened, sending the commit again has no effect.
+    /// completed tickets stay as they are. If they are reopened later, sending the same commit again has no effect.
     func apply(
         _ commits: [ReleaseCommit], of release: (id: Int32, name: String), in space: Space,
         _ transaction: PostgresTransaction
     ) async throws {
-        let wanted = Array(
+        let announced = Array(
             commits.flatMap { commit in commit.fixes.map { (commit: commit, reference: $0) } }.prefix(Self.maximumCount)
         )
-        guard !wanted.isEmpty else { return }
-        let fresh = try await record(wanted, in: space, transaction)
+        guard !announced.isEmpty else { return }
+        let fresh = try await record(announced, in: space, transaction)
         // Tickets before issues, in the same order as when a ticket is completed together with its issues.
         for (commit, numbers) in Self.grouped(fresh.filter { $0.isTicket }) {
             try await completeTickets(numbers.map { Int($0) }, commit.json, space, transaction)
@@ -174,7 +174,7 @@ struct CommitFixes: Sendable {
 
     /// Records the fixes of existing issues and tickets, and returns those that are new.
     private func record(
-        _ wanted: [(commit: ReleaseCommit, reference: CommitReference)], in space: Space,
+        _ announced: [(commit: ReleaseCommit, reference: CommitReference)], in space: Space,
         _ transaction: PostgresTransaction
     ) async throws -> [Fix] {
         try await transaction.execute(
@@ -183,13 +183,13 @@ struct CommitFixes: Sendable {
         let rows = try await transaction.query(
             """
             WITH prefix AS (SELECT coalesce((SELECT prefix FROM analytics.ticket_spaces WHERE space = \(space.id)), 'APP') AS prefix),
-            wanted AS (
+            announced AS (
                 SELECT q.place, q.sha, q.number, CASE WHEN q.prefix = p.prefix THEN 'ticket' ELSE 'issue' END AS kind
-                FROM prefix AS p, unnest(\(wanted.indices.map { $0 }), \(wanted.map(\.commit.id)), \(wanted.map(\.reference.prefix)),
-                    \(wanted.map { Int($0.reference.number) })) AS q (place, sha, prefix, number)
+                FROM prefix AS p, unnest(\(announced.indices.map { $0 }), \(announced.map(\.commit.id)), \(announced.map(\.reference.prefix)),
+                    \(announced.map { Int($0.reference.number) })) AS q (place, sha, prefix, number)
                 WHERE q.prefix IN (p.prefix, \(CommitReference.issuePrefix))),
             there AS (
-                SELECT w.* FROM wanted AS w WHERE CASE w.kind
+                SELECT w.* FROM announced AS w WHERE CASE w.kind
                     WHEN 'ticket' THEN EXISTS (SELECT FROM analytics.tickets AS t WHERE t.space = \(space.id) AND t.number = w.number AND t.deleted IS NULL)
                     ELSE EXISTS (SELECT FROM analytics.issues AS i WHERE i.space = \(space.id) AND i.number = w.number AND i.deleted IS NULL)
                         OR EXISTS (SELECT FROM analytics.merged_issues AS m WHERE m.space = \(space.id) AND m.number = w.number) END),
@@ -200,7 +200,7 @@ struct CommitFixes: Sendable {
             JOIN there AS t ON t.sha = n."commit" AND t.kind = n.kind AND t.number = n.number GROUP BY n."commit", n.kind, n.number ORDER BY 1
             """)
         return try rows.map { row in
-            Fix(commit: wanted[try row.decode(0)].commit, isTicket: try row.decode(1), number: try row.decode(2))
+            Fix(commit: announced[try row.decode(0)].commit, isTicket: try row.decode(1), number: try row.decode(2))
         }
     }
 
@@ -219,7 +219,7 @@ struct CommitFixes: Sendable {
         _ numbers: [Int32], _ release: (id: Int32, name: String), _ commit: ReleaseCommit, in space: Space,
         _ transaction: PostgresTransaction
     ) async throws {
-        let issues = try await IssueChanges.known(numbers, in: space, transaction)
+        let issues = try await IssueChanges.existing(numbers, in: space, transaction)
         try await IssueChanges.resolve(issues, in: release, because: commit, space, transaction)
     }
 }

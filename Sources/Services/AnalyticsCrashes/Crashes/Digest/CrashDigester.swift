@@ -10,9 +10,10 @@ import Synchronization
 /// processes that have died.
 ///
 /// Each batch is one transaction, which also advances the spool's read position; the next batch is prepared meanwhile.
-/// While PostgreSQL is unavailable, everything waits in the spool. A record that cannot be digested is moved to the
-/// folder `refused`, so that it does not block those after it. This includes records that exceed the CPU budget of a
-/// report or were being digested at two deaths of the process. Digestion has its own threads (`DigestionThreads`).
+/// While PostgreSQL is unavailable, all records wait in the spool. A record that cannot be digested is moved to the
+/// folder `refused`, so that it does not block the records after it. The same happens to a record that exceeds the CPU
+/// budget of a report, or that was being digested when the process died for the second time. Digestion has its own
+/// threads (`DigestionThreads`).
 final class CrashDigester: Service {
     /// How often to look for abandoned spools.
     private static let adoption: Duration = .seconds(15)
@@ -49,7 +50,7 @@ final class CrashDigester: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown { await self.work() }
-        // A separate task, because this one is cancelled.
+        // A separate task, because the current task is cancelled.
         await Task { await self.drain() }.value
     }
 
@@ -92,7 +93,7 @@ final class CrashDigester: Service {
         if let known { start = known } else { start = try await store.position(of: folder.id) }
         own.withLock { $0 = (folder.id, start) }
         try await digest(folder, from: start, upTo: { self.writer.written?.end ?? .start }, until: end) { batch in
-            // Until the store answers, the position is unknown.
+            // Until the store answers, the new position is unknown.
             self.own.withLock { $0 = nil }
             try await self.keep(batch)
             self.own.withLock { $0 = (folder.id, batch.move.to) }
@@ -144,7 +145,7 @@ final class CrashDigester: Service {
         do {
             while ContinuousClock.now < end {
                 try await digestOwn(until: end)
-                // Up to the read position, not the current end: more may have arrived in between.
+                // Discard up to the read position, not to the current end: more records may have arrived in between.
                 guard let folder = writer.written?.folder, let position = readPosition(of: folder) else { return }
                 if writer.discardIfDigested(upTo: position) { return try await store.forget(folder.id) }
                 try await Task.sleep(for: .milliseconds(1))
@@ -185,8 +186,8 @@ final class CrashDigester: Service {
         }
     }
 
-    /// Stores a batch. If that fails permanently, stores its halves, down to the faulty record, so that the others are
-    /// stored.
+    /// Stores a batch. If that fails permanently, stores the halves of the batch separately, and so on down to the
+    /// faulty record, so that all other records are stored.
     private func keep(_ batch: DigestBatch) async throws {
         do {
             try await storeOnce(batch)

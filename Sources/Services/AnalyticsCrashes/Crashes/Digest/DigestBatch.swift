@@ -84,8 +84,8 @@ struct DigestReader: Sendable {
 
     private typealias Digested = (envelope: DigestedEnvelope?, refusal: DigestionRefusal?)
 
-    /// Digests as many as fit into a batch, at least one, in the given order. A record with which a process has died is
-    /// digested alone, so that another death can be attributed to it.
+    /// Digests as many envelopes as fit into a batch, at least one, in the given order. If a process has died while
+    /// digesting a record, the record is digested alone, so that another death can be attributed to this record.
     private func digested(_ envelopes: [(envelope: ReceivedEnvelope?, end: SpoolPosition)]) async throws -> [Digested] {
         try await withThrowingTaskGroup(of: (Int, Digested).self) { group in
             var digested = [Digested](repeating: (nil, nil), count: envelopes.count)

@@ -134,8 +134,8 @@ struct DigestStore: Sendable {
             } else {
                 new.append((report, release))
                 issue = -Int64(new.count)
-                // Only the first report's, so that an issue does not collect a system hash for every system it occurs
-                // on.
+                // Only the system hash of the first report is added. Otherwise an issue would collect a hash for every
+                // system on which it occurs.
                 hashes.append((system, issue))
                 issues[system] = issue
             }
@@ -162,8 +162,8 @@ struct DigestStore: Sendable {
             grouping: reports.indices.filter { index in Self.keys([reports[index]]).allSatisfy { issues[$0] == nil } }
         ) { reports[$0].space.id }
         for (space, indices) in missing.sorted(by: { $0.key < $1.key }) {
-            let wanted = Set(indices.map { reports[$0].grouping.appHash }).count
-            guard try await IssueStore.room(in: space, transaction) < wanted else { continue }
+            let needed = Set(indices.map { reports[$0].grouping.appHash }).count
+            guard try await IssueStore.room(in: space, transaction) < needed else { continue }
             for index in indices { reports[index].grouping = reports[index].grouping.overflowing }
             issues.merge(
                 try await IssueStore.issues(

@@ -4,9 +4,9 @@ import Synchronization
 
 /// Threads that digest reports, separate from those that serve requests, with a CPU budget for each report.
 ///
-/// Work that exceeds its budget is cancelled and no longer awaited. A thread in the middle of a step cannot be stopped,
-/// so the pool is replaced and the lost thread ends with its step. When more than `maximumLost` threads are lost, the
-/// pool is not replaced until some of them have ended.
+/// Work that exceeds its budget is cancelled and no longer awaited. A thread in the middle of a step cannot be stopped.
+/// Such a thread counts as lost: the pool is replaced, and the thread ends with its step. When more than `maximumLost`
+/// threads are lost, the pool is not replaced until some of them have ended.
 final class DigestionThreads: Sendable {
     /// The report exceeded its CPU budget.
     struct OverBudget: Error, CustomStringConvertible {
@@ -63,7 +63,7 @@ final class DigestionThreads: Sendable {
                 }
                 Task {
                     let result = await task.result
-                    // Only now, because abandoned work may have kept threads busy until here.
+                    // The meter is removed only now, because abandoned work may have kept threads busy until here.
                     forget(meter)
                     answer.give(result)
                 }

@@ -28,8 +28,8 @@ extension EnvelopeDigestion {
             ))
     }
 
-    /// Stores the bytes of an attachment; its row is stored with the report. A failure is counted and does not hold up
-    /// the report.
+    /// Stores the bytes of an attachment. The attachment's row is stored with the report. A failure is counted and does
+    /// not delay the report.
     func attach(_ item: Envelope.Item, _ received: ReceivedEnvelope, _ digested: inout DigestedEnvelope) async throws {
         guard let eventID = received.eventID, digested.attachments.count < Self.maximumAttachments else {
             return invalid(item, &digested)

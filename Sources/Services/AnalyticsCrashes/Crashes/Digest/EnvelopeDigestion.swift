@@ -5,8 +5,8 @@ import MartletFiles
 import MartletPostgres
 import MartletSentry
 
-/// Turns an envelope into what is stored of it. Anything wrong with it becomes a report or a count, so that nothing is
-/// lost silently.
+/// Turns an envelope into reports and counts to store. A fault in the envelope also becomes a report or a count, so
+/// that nothing is lost silently.
 struct EnvelopeDigestion: Sendable {
     private static let maximumRawLength = 16 << 10
 
@@ -32,7 +32,7 @@ struct EnvelopeDigestion: Sendable {
             digested.outcomes.append(
                 DigestedOutcome(source: .server, category: .feedback, reason: "no_ticket", quantity: 1))
         }
-        // The ticket has them now: free the memory before the batch is stored.
+        // The images are stored with the ticket now. Free their memory before the batch is stored.
         digested.pictures = []
         return digested
     }

@@ -156,7 +156,7 @@ struct IssueCounts: Sendable {
         var tag: Event.Tag
     }
 
-    /// Counts known values, and new ones up to the limit; further ones are counted as "".
+    /// Counts values that have a row, and new values up to the limit. Further values are counted as "".
     private func addTags(_ reports: [DigestStore.Placed]) async throws {
         var counts: [TagKey: (events: Int, seen: Int)] = [:]
         for placed in reports {

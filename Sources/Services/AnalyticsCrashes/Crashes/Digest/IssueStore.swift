@@ -5,7 +5,8 @@ import MartletSentry
 
 /// Finds, creates and locks issues for the digest.
 package struct IssueStore: Sendable {
-    /// Per space. Further reports share one issue, so that invented fingerprints cannot fill the disk.
+    /// The maximum number of issues per space. Further reports share one issue, so that invented fingerprints cannot
+    /// fill the disk.
     static let maximumIssues = 20_000
 
     struct Key: Hashable, Sendable {
@@ -22,8 +23,8 @@ package struct IssueStore: Sendable {
 
     let postgres: PostgresClient
 
-    /// Locks these spaces against grouping of reports and moving of whole issues by others, until the end of the
-    /// transaction.
+    /// Locks these spaces until the end of the transaction: other transactions can neither group reports nor move whole
+    /// issues there.
     package static func lock(_ spaces: Set<Int32>, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """
@@ -47,8 +48,8 @@ package struct IssueStore: Sendable {
         return issues
     }
 
-    /// How many more issues a space may have. Deleted issues do not count; they are only counted once the space's
-    /// numbers have reached the limit.
+    /// How many more issues a space may have. As long as the highest issue number is within the limit, this number
+    /// serves as the count. After that the existing issues are counted, so deleted issues leave room for new ones.
     static func room(in space: Int32, _ transaction: PostgresTransaction) async throws -> Int {
         try await transaction.query(
             """

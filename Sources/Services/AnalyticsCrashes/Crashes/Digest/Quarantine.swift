@@ -5,7 +5,7 @@ import Logging
 /// Keeps records that cannot be digested or stored in a folder next to the spools, for inspection. Records beyond the
 /// limits are dropped and counted.
 struct Quarantine: Sendable {
-    /// Enough to diagnose a problem; shared by all instances of the service.
+    /// Enough files to diagnose a problem. All instances of the service share the limit.
     private static let maximumFiles = 1_000
     private static let maximumSizeInBytes = 256 << 20
 

@@ -28,7 +28,7 @@ struct ReleaseCommit: Sendable {
     /// - Throws: `invalid-body`.
     init(_ value: JSONValue) throws {
         guard let id = value["id"]?.looseText, (1...64).contains(id.utf8.count) else {
-            throw ServiceError(.invalidBody, "A commit must have an id of 1 to 64 bytes.", field: "commits")
+            throw ServiceError(.invalidBody, "Expected commits with an id of 1 to 64 bytes.", field: "commits")
         }
         func line(_ name: String, upTo limit: Int) -> String {
             (value[name]?.looseText ?? "").split(separator: "\n", maxSplits: 1).first.map {
@@ -51,7 +51,8 @@ struct ReleaseCommit: Sendable {
     static func list(_ body: JSONValue) throws -> [ReleaseCommit]? {
         guard let value = body["commits"], value != .null else { return nil }
         guard case .array(let commits) = value else {
-            throw ServiceError(.invalidBody, "This must be a list of commits.", field: "commits")
+            throw ServiceError(
+                .invalidBody, "Expected an array of commits, found \(value.phrase).", field: "commits")
         }
         return try commits.prefix(maximumCount).map { try ReleaseCommit($0) }
     }
@@ -89,7 +90,7 @@ struct ReleaseCommitStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// The newest release that has commits and is not newer than this one; if this one is unknown, the newest release
+    /// The newest release that has commits and is not newer than `release`. If `release` is unknown, the newest release
     /// that has commits.
     ///
     /// - Returns: `{"version","dateCreated","url","lastCommit"}`, all of which `sentry-cli` requires; `{}` if there is

@@ -32,7 +32,7 @@ final class ReleaseStore: Sendable {
     func releases(_ names: [(space: Int32, name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction)
         async throws -> [Key: Release]
     {
-        var (found, wanted) = ([Key: Release](), [Key: (name: ReleaseName, seen: Date)]())
+        var (found, missing) = ([Key: Release](), [Key: (name: ReleaseName, seen: Date)]())
         let now = now()
         known.withLock { known in
             for entry in names {
@@ -40,12 +40,12 @@ final class ReleaseStore: Sendable {
                 if let known = known[key], now.timeIntervalSince(known.seen) < Self.refreshInterval {
                     found[key] = known.release
                 } else {
-                    wanted[key] = (entry.name, entry.seen)
+                    missing[key] = (entry.name, entry.seen)
                 }
             }
         }
-        guard !wanted.isEmpty else { return found }
-        for (key, release) in try await store(wanted, transaction) { found[key] = release }
+        guard !missing.isEmpty else { return found }
+        for (key, release) in try await store(missing, transaction) { found[key] = release }
         return found
     }
 
@@ -65,10 +65,10 @@ final class ReleaseStore: Sendable {
         known.withLock { $0.removeAll() }
     }
 
-    private func store(_ wanted: [Key: (name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction)
+    private func store(_ missing: [Key: (name: ReleaseName, seen: Date)], _ transaction: PostgresTransaction)
         async throws -> [Key: Release]
     {
-        let entries = wanted.sorted { ($0.key.space, $0.key.name) < ($1.key.space, $1.key.name) }
+        let entries = missing.sorted { ($0.key.space, $0.key.name) < ($1.key.space, $1.key.name) }
         let rows = try await transaction.query(
             """
             INSERT INTO analytics.releases AS r (space, name, version, build, sort_key, first_seen, last_seen)

@@ -98,8 +98,9 @@ struct Reprocessing: Sendable {
         store.releases.remember(known)
     }
 
-    /// If the issue has no other report, or no hashes but those of this one, it keeps the report and gets its new
-    /// title; its state and history stay. Later reports of the same kind follow.
+    /// Places a report that was grouped again. The report stays in its issue if no issue has the new hashes, and if its
+    /// issue has no other report or no other hashes. The issue then gets the report's new title and hashes, so later
+    /// reports of the same kind are added to it. Its state and history stay.
     private func place(
         _ report: DigestedReport, _ known: [ReleaseStore.Key: Release], _ old: Int64, _ transaction: PostgresTransaction
     ) async throws -> DigestStore.Placed {
@@ -139,8 +140,8 @@ struct Reprocessing: Sendable {
         let locked = try await IssueStore.locked([placed.issue, old], transaction)
         try await IssueCounts(transaction: transaction).add([placed], to: locked, now: store.now())
         try await IssueCounts(transaction: transaction).remove(placed, from: old)
-        // Later reports of the same build without symbols follow this one. An issue that people have worked on stays,
-        // even without reports.
+        // Later reports of the same build without symbols are added to the same issue as this report. An issue that
+        // people have worked on stays, even without reports.
         let emptied = try await transaction.execute(
             """
             UPDATE analytics.issue_hashes SET issue = \(placed.issue)

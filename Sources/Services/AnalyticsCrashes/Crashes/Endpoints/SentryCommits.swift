@@ -65,7 +65,7 @@ struct ListSentryCommits: Endpoint {
     }
 }
 
-/// Tells `sentry-cli` the previous release that has commits, so that it sends only the commits made since.
+/// Returns the previous release that has commits, so that `sentry-cli` sends only the commits made since that release.
 struct ReadPreviousSentryRelease: Endpoint {
     static let route = Route(
         .get, "/crash/api/0/organizations/{organization}/releases/{version}/previous-with-commits",

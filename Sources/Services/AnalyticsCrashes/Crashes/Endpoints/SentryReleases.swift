@@ -120,7 +120,9 @@ extension Request {
     /// - Throws: `invalid-json`; `invalid-body` for unsupported fields; `app-not-found` if a project is not the key's.
     fileprivate func sentryRelease(of principal: Principal) async throws -> JSONValue {
         let value = try await json(upTo: SentryReleases.maximumSizeInBytes)
-        guard case .object = value else { throw ServiceError(.invalidBody, "The body must be an object.") }
+        guard case .object = value else {
+            throw ServiceError(.invalidBody, "Expected a JSON object, found \(value.kind.phrase).")
+        }
         if let status = value["status"]?.looseText, status != "open" {
             throw ServiceError(
                 .invalidBody, "Martlet does not archive releases, but those without reports can be deleted.",
@@ -142,14 +144,14 @@ extension Request {
 }
 
 extension JSONValue {
-    /// Whether commits are only named by a repository that the server would have to read.
+    /// Whether the body only names a repository from which the server would have to read the commits.
     fileprivate var hasReferences: Bool { !(self["refs"]?.looseList ?? []).isEmpty }
 
     /// - Throws: `invalid-body`.
     func date(_ name: String) throws -> Date? {
         guard let value = self[name], value != .null else { return nil }
         guard let date = Date(loose: value), date.timeIntervalSince1970 < 4e9 else {
-            throw ServiceError(.invalidBody, "This must be a time such as 2026-11-22T08:48:59Z.", field: name)
+            throw ServiceError(.invalidBody, "Expected a time such as 2026-11-22T08:48:59Z.", field: name)
         }
         return date
     }
@@ -195,7 +197,7 @@ struct SentryReleases: Sendable {
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
             throw ServiceError(
-                .invalidBody, "A release's name must have 1 to 250 bytes and no control characters.", field: field)
+                .invalidBody, "Expected a release's name of 1 to 250 bytes without control characters.", field: field)
         }
         return ReleaseName(text)
     }

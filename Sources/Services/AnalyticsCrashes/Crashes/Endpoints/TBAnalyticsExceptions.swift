@@ -53,7 +53,9 @@ struct PostTBAnalyticsException: Endpoint {
     }
 
     private static func envelope(_ value: JSONValue, _ principal: Principal) throws -> (id: UUID, envelope: Envelope) {
-        guard case .object = value else { throw ServiceError(.invalidBody, "An exception must be an object.") }
+        guard case .object = value else {
+            throw ServiceError(.invalidBody, "Expected an exception as a JSON object, found \(value.kind.phrase).")
+        }
         var event = TBAnalyticsException(value).event
         // The user in the access token takes precedence over the one that the app reports.
         if let user = principal.userID { event = event.setting("user", .object([.init("id", .string(user))])) }

@@ -18,7 +18,7 @@ struct CrashIntake: Sendable {
         static let sessions = 1 << 20
         static let clientReport = 64 << 10
         static let attachments = 100 << 20
-        /// Bodies that are larger when decompressed wait for a permit.
+        /// Bodies that exceed this size when decompressed wait for a permit.
         static let ordinary = 2 << 20
     }
 
@@ -139,8 +139,8 @@ struct CrashIntake: Sendable {
         return (sorted.id, sorted.rateLimits)
     }
 
-    /// Writes the drop counts of fully dropped envelopes to the spool. They are collected so that over-quota envelopes,
-    /// and unsupported ones such as transactions, do not each cost a write.
+    /// Writes the drop counts of fully dropped envelopes to the spool. The counts are collected first, so that
+    /// envelopes over quota or of unsupported kinds, such as transactions, do not each cost a write.
     ///
     /// - Throws: `SpoolError`; the counts are then kept.
     func reportDropped() async throws {

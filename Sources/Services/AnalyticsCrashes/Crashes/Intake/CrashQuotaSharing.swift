@@ -6,8 +6,8 @@ import MartletPostgres
 /// Adds this instance's counts to those of the others and reads the totals, with one statement a second while reports
 /// arrive.
 ///
-/// Instances can thus exceed the quota by what the others received in the last second. While PostgreSQL is unavailable,
-/// each instance has the full quota.
+/// Instances can exceed the quota by the number of reports that the other instances received in the last second. While
+/// PostgreSQL is unavailable, each instance has the full quota.
 struct CrashQuotaSharing: PeriodicWork {
     private static let maximumCount = 1_000
 

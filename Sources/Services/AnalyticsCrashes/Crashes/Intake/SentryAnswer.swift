@@ -61,7 +61,7 @@ struct EnvelopeRefusal: Error {
             rateLimits: rateLimits)
     }
 
-    /// Nothing can be stored at the moment. Never a 5xx, because clients discard an envelope after one.
+    /// Nothing can be stored at the moment. The status is never a 5xx, because clients discard an envelope after a 5xx.
     static func busy(_ cause: String) -> EnvelopeRefusal {
         EnvelopeRefusal(
             status: .tooManyRequests, detail: "temporarily not accepting reports", causes: [cause],

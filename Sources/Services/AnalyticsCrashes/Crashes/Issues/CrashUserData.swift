@@ -67,10 +67,10 @@ struct CrashUserData: UserDataHolder {
 
     private func owner(_ request: UserDataRequest) async throws -> (person: Int64, space: Space) {
         guard (1...32).contains(request.app.utf8.count) else {
-            throw ServiceError(.invalidBody, "This is not an app's id.", field: "app")
+            throw ServiceError.unexpectedMember("app", expected: "an app's id", found: request.app)
         }
         guard let user = UUID(uuidString: request.user) else {
-            throw ServiceError(.invalidBody, "This is not a user's id.", field: "user")
+            throw ServiceError.unexpectedMember("user", expected: "a user's id (a UUID)", found: request.user)
         }
         let space = try await spaces.space(of: request.app, request.environment)
         return (Person.account(user.uuidString.lowercased(), in: space), space)

@@ -7,7 +7,8 @@ import MartletHTTP
 enum IssueChange: Sendable, Equatable {
     /// - Parameter in: The releases from which a report reopens the issue.
     case resolve(in: Fix)
-    /// Until the time, or until this many more events or users than now, whichever comes first. All nil: forever.
+    /// Ignores the issue until the time, or until it has this many more events or users, whichever comes first. If all
+    /// are nil, ignores it forever.
     case ignore(until: Date?, events: Int?, users: Int?)
     case reopen
     /// Assigns the issue to a staff member, by id; nil removes the assignee.
@@ -27,7 +28,7 @@ enum IssueChange: Sendable, Equatable {
     /// The fields of a body that `list` reads.
     static let fields: Set<String> = ["state", "release", "until", "events", "users", "assignee"]
 
-    /// The changes that a body asks for: a new state, a new assignee, or both.
+    /// The changes that a body requests: a new state, a new assignee, or both.
     ///
     /// - Parameter now: The time from which `until` is limited.
     /// - Throws: `invalid-body` naming the field.
@@ -61,7 +62,8 @@ enum IssueChange: Sendable, Equatable {
             case let name?:
                 guard (1...250).contains(name.utf8.count), !name.utf8.contains(0) else {
                     throw ServiceError(
-                        .invalidBody, "This must be a release's name or version, or \"next\".", field: "release")
+                        .invalidBody, "Expected a release's name or version of at most 250 bytes, or \"next\".",
+                        field: "release")
                 }
                 return .resolve(in: .release(name))
             }
@@ -73,13 +75,15 @@ enum IssueChange: Sendable, Equatable {
             return .ignore(
                 until: until, events: try body.integer("events", in: counts),
                 users: try body.integer("users", in: counts))
-        default: throw ServiceError(.invalidBody, "The state must be unresolved, ignored or resolved.", field: "state")
+        case let text?:
+            throw ServiceError.unexpectedMember(
+                "state", expected: "unresolved, ignored or resolved", found: text)
         }
     }
 
     private static func refuse(_ names: [String], of body: BodyFields, unless state: String) throws {
         for name in names where body[name] != nil {
-            throw ServiceError(.invalidBody, "This is only allowed with the state \(state).", field: name)
+            throw ServiceError(.invalidBody, "This field is only allowed with the state \(state).", field: name)
         }
     }
 }

@@ -48,7 +48,9 @@ package struct IssueChanges: Sendable {
     }
 
     /// The ids of the issues that now have these numbers; unknown numbers are skipped.
-    static func known(_ numbers: [Int32], in space: Space, _ transaction: PostgresTransaction) async throws -> [Int64] {
+    static func existing(_ numbers: [Int32], in space: Space, _ transaction: PostgresTransaction) async throws
+        -> [Int64]
+    {
         try await transaction.query(
             """
             SELECT DISTINCT coalesce(m.issue, i.id) FROM unnest(\(numbers.map { Int($0) })) AS w (number)

@@ -40,25 +40,26 @@ struct IssueFilter: Sendable {
         configuration = try request.shortText("configuration", upTo: 200)
         variant = try request.shortText("variant", upTo: 400)
         guard variant?.contains("=") ?? true, !(variant?.contains(",") ?? false) else {
-            throw ServiceError(
-                .invalidParameter, "The variant must have the form experiment=variation.", field: "variant")
+            throw ServiceError.unexpectedParameter(
+                "variant", expected: "a variant such as experiment=variation", found: (variant ?? "")[...])
         }
         assignee = try request.shortText("assignee", upTo: 64)?.lowercased()
         guard assignee.map({ $0 == "none" || UUID(uuidString: $0) != nil }) ?? true else {
-            throw ServiceError(
-                .invalidParameter, "The assignee must be a staff member's id, or none.", field: "assignee")
+            throw ServiceError.unexpectedParameter(
+                "assignee", expected: "a staff member's id, or none", found: (assignee ?? "")[...])
         }
         firstSeen = (try request.time("firstSeenFrom"), try request.time("firstSeenTo"))
         lastSeen = (try request.time("lastSeenFrom"), try request.time("lastSeenTo"))
-        let wanted = request.uri.queryParameters.getAll("tag")
-        guard wanted.count <= Self.maximumTags else {
-            throw ServiceError(.invalidParameter, "At most \(Self.maximumTags) tags can be given.", field: "tag")
+        let texts = request.uri.queryParameters.getAll("tag")
+        guard texts.count <= Self.maximumTags else {
+            throw ServiceError(
+                .invalidParameter, "Expected at most \(Self.maximumTags) tags, found \(texts.count).", field: "tag")
         }
-        tags = try wanted.map { tag in
+        tags = try texts.map { tag in
             guard let colon = tag.firstIndex(of: ":"), colon > tag.startIndex, tag.utf8.count <= 1_000,
                 !tag.utf8.contains(0)
             else {
-                throw ServiceError(.invalidParameter, "A tag must have the form key:value.", field: "tag")
+                throw ServiceError.unexpectedParameter("tag", expected: "a tag such as key:value", found: tag[...])
             }
             return (String(tag[..<colon]), String(tag[tag.index(after: colon)...]))
         }
@@ -110,10 +111,10 @@ enum IssueOrder: String, Sendable, CaseIterable {
 
     /// - Throws: `invalid-parameter`.
     init(_ request: Request) throws {
-        guard let order = Self(rawValue: String(request.uri.queryParameters["sort"] ?? "lastSeen")) else {
-            throw ServiceError(
-                .invalidParameter, "The order must be one of \(Self.allCases.map(\.rawValue).joined(separator: ", ")).",
-                field: "sort")
+        let name = request.uri.queryParameters["sort"] ?? "lastSeen"
+        guard let order = Self(rawValue: String(name)) else {
+            throw ServiceError.unexpectedParameter(
+                "sort", expected: "one of \(Self.allCases.map(\.rawValue).joined(separator: ", "))", found: name)
         }
         self = order
     }
@@ -156,10 +157,9 @@ extension Request {
         guard let text = uri.queryParameters[name] else { return [] }
         let words = text.split(separator: ",", omittingEmptySubsequences: false).map { word(String($0)) }
         guard words.count <= Word.allCases.count, !words.contains(where: { $0 == nil }) else {
-            throw ServiceError(
-                .invalidParameter,
-                "This must be a comma-separated list of \(Word.allCases.map { "\($0)" }.joined(separator: ", ")).",
-                field: String(name))
+            let known = Word.allCases.map { "\($0)" }.joined(separator: ", ")
+            throw ServiceError.unexpectedParameter(
+                name, expected: "one or more of \(known), separated by commas", found: text)
         }
         return words.compactMap(\.self)
     }
@@ -169,7 +169,7 @@ extension Request {
         guard let text = uri.queryParameters[name] else { return nil }
         guard (1...limit).contains(text.utf8.count), !text.utf8.contains(0) else {
             throw ServiceError(
-                .invalidParameter, "This must have 1 to \(limit) bytes and no NUL characters.", field: String(name))
+                .invalidParameter, "Expected 1 to \(limit) bytes without NUL characters.", field: String(name))
         }
         return String(text)
     }

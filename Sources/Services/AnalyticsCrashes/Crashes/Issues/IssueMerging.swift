@@ -14,11 +14,11 @@ struct IssueMerging: Sendable {
     let postgres: PostgresClient
     let moveReferences: MoveReferences
 
-    /// Moves everything that belongs to the others to `issue`, including their histories. Their numbers lead to it from
-    /// then on.
+    /// Moves everything that belongs to the other issues to `issue`, including their histories. From then on, the
+    /// numbers of the other issues lead to `issue`.
     ///
     /// The issue keeps its state and, if it has one, its assignee. The thresholds of an ignored issue are raised by the
-    /// counts merged in. Later reports of the merged issues are added to it.
+    /// counts of the other issues. Later reports of the other issues are added to `issue`.
     ///
     /// - Throws: `issue-not-found` if one does not exist; nothing is merged then.
     func merge(_ numbers: [Int32], into issue: Int64, by author: Author, in space: Space) async throws {
@@ -45,7 +45,7 @@ struct IssueMerging: Sendable {
         )).isEmpty
     }
 
-    /// Records what the others were, so that a later split can restore their titles.
+    /// Records the titles of the other issues, so that a later split can restore them.
     private static func record(
         _ others: [Int], mergedInto issue: Int64, by author: Author, in space: Space, _ transaction: PostgresTransaction
     ) async throws {
@@ -60,7 +60,7 @@ struct IssueMerging: Sendable {
             """)
     }
 
-    /// Redirects the others' numbers, and their pending alerts, to the issue.
+    /// Redirects the numbers of the other issues, and their pending alerts, to the issue.
     static func redirections(of others: [Int], to issue: Int64) -> [PostgresQuery] {
         [
             "UPDATE analytics.merged_issues SET issue = \(issue) WHERE issue = ANY (\(others))",
@@ -110,10 +110,11 @@ struct IssueMerging: Sendable {
         ]
     }
 
-    /// Splits the reports with these hashes off into a new issue and returns its id and number. The new issue gets
-    /// the title it had before a merge, or else one from the newest of the reports.
+    /// Moves the reports with these hashes into a new issue and returns its id and number. The new issue gets the title
+    /// that an issue with these hashes had before a merge. Without such a merge, the title comes from the newest of the
+    /// reports.
     ///
-    /// The counts of stored reports move with them; those of deleted reports stay.
+    /// The counts of stored reports move with the reports. The counts of deleted reports stay.
     ///
     /// - Parameter hashes: Some of the issue's hashes, but not all: 32 hexadecimal digits each.
     /// - Throws: `issue-not-found`; `conflict` if one of the hashes is not the issue's, or if it would have none left.

@@ -26,7 +26,7 @@ struct IssueReports: Sendable {
             }
         }
 
-        /// The SQL that selects it among the rows `e` of an issue.
+        /// The SQL that selects the report among the rows `e` of an issue.
         fileprivate var place: PostgresQuery {
             switch self {
             case .newest: "ORDER BY e.received DESC, e.id DESC LIMIT 1"

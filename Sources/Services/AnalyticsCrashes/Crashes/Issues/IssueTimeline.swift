@@ -84,15 +84,15 @@ extension IssueTimeline.Interval {
     ///
     /// - Throws: `invalid-parameter`.
     static func parameters(of request: Request, at now: Date) throws -> (interval: Self, steps: Int, last: Date) {
-        guard let interval = Self(rawValue: String(request.uri.queryParameters["interval"] ?? "month")) else {
-            throw ServiceError(
-                .invalidParameter, "The interval must be one of \(allCases.map(\.rawValue).joined(separator: ", ")).",
-                field: "interval")
+        let name = request.uri.queryParameters["interval"] ?? "month"
+        guard let interval = Self(rawValue: String(name)) else {
+            throw ServiceError.unexpectedParameter(
+                "interval", expected: "one of \(allCases.map(\.rawValue).joined(separator: ", "))", found: name)
         }
         let steps = try request.number("steps", default: interval.defaultSteps, in: 1...interval.maximumSteps)
         let last = try request.time("to") ?? now
         guard (0..<4e9).contains(last.timeIntervalSince1970) else {
-            throw ServiceError(.invalidParameter, "The time is out of range.", field: "to")
+            throw ServiceError(.invalidParameter, "Expected a time from 1970 to 2096.", field: "to")
         }
         return (interval, steps, last)
     }

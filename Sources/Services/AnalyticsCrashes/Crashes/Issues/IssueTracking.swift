@@ -56,12 +56,14 @@ struct IssueTracking: Sendable {
         periodic = [IgnoreExpiry(changes: changes, logger: logger), ReportExpiry(retention: retention, logger: logger)]
     }
 
-    /// The changes of issues that a body asks for.
+    /// The changes of issues that a body requests.
     ///
     /// - Throws: as `IssueChange.list`, and for an assignee as `StaffDirectory.check`.
-    func wanted(_ body: BodyFields, askedBy principal: Principal) async throws -> [IssueChange] {
+    func changes(in body: BodyFields, by principal: Principal) async throws -> [IssueChange] {
         let changes = try IssueChange.list(body, at: now())
-        for case .assign(let assignee?) in changes { try await staff.check(assignee, of: .crashes, askedBy: principal) }
+        for case .assign(let assignee?) in changes {
+            try await staff.check(assignee, of: .crashes, assignedBy: principal)
+        }
         return changes
     }
 

@@ -42,7 +42,9 @@ struct CreateSentryDeploy: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.master
         let value = try await request.json(upTo: Self.maximumBodySizeInBytes)
-        guard case .object = value else { throw ServiceError(.invalidBody, "The body must be an object.") }
+        guard case .object = value else {
+            throw ServiceError(.invalidBody, "Expected a JSON object, found \(value.kind.phrase).")
+        }
         let deploy = try SentryDeploy(value, at: releases.now())
         guard let json = try await releases.add(deploy, to: try context.sentryVersion, for: principal) else {
             throw ServiceError(.notFound, "There is no such release.")
@@ -114,7 +116,7 @@ extension JSONValue {
             !text.unicodeScalars.contains(where: { $0.properties.generalCategory == .control })
         else {
             throw ServiceError(
-                .invalidBody, "This must have at most \(limit) bytes and no control characters.", field: name)
+                .invalidBody, "Expected at most \(limit) bytes without control characters.", field: name)
         }
         return text
     }

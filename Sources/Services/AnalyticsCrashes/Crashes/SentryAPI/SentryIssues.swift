@@ -108,9 +108,8 @@ struct ChangeSentryIssues: Endpoint {
         case "muted", "ignored": .ignore(until: nil, events: nil, users: nil)
         case "unresolved": .reopen
         default:
-            throw ServiceError(
-                .invalidBody, "The status must be resolved, resolvedInNextRelease, muted or unresolved.",
-                field: "status")
+            throw ServiceError.unexpectedMember(
+                "status", expected: "resolved, resolvedInNextRelease, muted or unresolved", found: status)
         }
     }
 
@@ -123,7 +122,7 @@ struct ChangeSentryIssues: Endpoint {
             }
             return try ids.map { id in
                 guard let number = Int32(id), number > 0 else {
-                    throw ServiceError(.invalidParameter, "The id must be the number of an issue.", field: "id")
+                    throw ServiceError.unexpectedParameter("id", expected: "the number of an issue", found: id[...])
                 }
                 return number
             }
@@ -145,7 +144,7 @@ extension IssueFilter {
         guard text.utf8.count <= Self.maximumQueryLength, !text.utf8.contains(0) else {
             throw ServiceError(
                 .invalidParameter,
-                "The query must have at most \(Self.maximumQueryLength) bytes and no NUL characters.", field: "query")
+                "Expected at most \(Self.maximumQueryLength) bytes without NUL characters.", field: "query")
         }
         var words: [Substring] = []
         for word in text.split(separator: " ") {
@@ -177,8 +176,8 @@ extension IssueFilter {
         case "resolved": [.resolved]
         case "muted", "ignored", "archived": [.ignored]
         default:
-            throw ServiceError(
-                .invalidParameter, "The status must be unresolved, resolved or ignored.", field: "status")
+            throw ServiceError.unexpectedParameter(
+                "status", expected: "unresolved, resolved or ignored", found: name[...])
         }
     }
 }

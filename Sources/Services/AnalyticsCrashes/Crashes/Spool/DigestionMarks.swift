@@ -9,7 +9,7 @@ import Synchronization
 /// for each record that was being digested at a death. Nothing is synchronised to disk: the marks only have to survive
 /// a crash of the process, not of the machine.
 final class DigestionMarks: Sendable {
-    /// A record that was being digested at this many deaths is not digested again.
+    /// If the process died this many times while digesting a record, the record is not digested again.
     static let maximumDeaths = 2
 
     private struct State {

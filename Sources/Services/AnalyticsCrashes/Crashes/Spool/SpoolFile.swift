@@ -47,13 +47,13 @@ final class SpoolFile: @unchecked Sendable {
 
     deinit { close(descriptor) }
 
-    /// Deletes the segment if it is empty: while the disk is full, each attempt creates one.
+    /// Deletes the segment if it is empty. While the disk is full, each attempt to write creates an empty segment.
     func removeIfEmpty() {
         if length == 0 { unlink(path) }
     }
 
-    /// When this returns, the bytes survive a power loss. After an error none of them remain, as far as the disk
-    /// allows.
+    /// When this method returns, the bytes survive a power loss. After an error, removes the bytes again as far as the
+    /// disk allows.
     func append(_ bytes: [UInt8]) throws {
         do {
             try write(bytes)

@@ -10,7 +10,7 @@ struct SpoolReader: Sendable {
         var ends: [SpoolPosition] = []
         /// The position after the last record, or after damage that follows it.
         var end: SpoolPosition
-        /// Segments with damage, after which their rest cannot be read.
+        /// Damaged segments. The records after the damage in a segment cannot be read.
         var damaged: [Int] = []
     }
 

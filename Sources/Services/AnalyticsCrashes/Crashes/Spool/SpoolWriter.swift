@@ -80,7 +80,7 @@ final class SpoolWriter: Sendable {
         let size = records.reduce(0) { $0 + $1.count }
         try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
             let (refusal, isFirst) = state.withLock { state -> (SpoolError?, Bool) in
-                // A reader would treat it as damage and lose the records after it in the segment.
+                // A reader would treat such a record as damage and lose the records after it in the segment.
                 if records.contains(where: { $0.count > SpoolRecord.maximumLength }) { return (.tooLarge, false) }
                 if state.storedBytes + state.waitingBytes + size > sizeInBytes { return (.full, false) }
                 if state.waitingBytes + size > Self.maximumWaitingInBytes { return (.overloaded, false) }

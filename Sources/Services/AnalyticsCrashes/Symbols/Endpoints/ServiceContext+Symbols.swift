@@ -42,9 +42,8 @@ extension Request {
     func debugID(_ name: Substring) throws -> DebugID? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let debugID = DebugID(String(text)) else {
-            throw ServiceError(
-                .invalidParameter, "This must be a debug id: 32 hexadecimal digits, with or without hyphens.",
-                field: String(name))
+            throw ServiceError.unexpectedParameter(
+                name, expected: "a debug id of 32 hexadecimal digits, with or without hyphens", found: text)
         }
         return debugID
     }

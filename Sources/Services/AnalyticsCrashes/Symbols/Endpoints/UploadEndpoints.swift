@@ -51,7 +51,7 @@ struct DescribeChunkUpload: Endpoint {
     }
 }
 
-/// A chunk that already exists is not stored again. If the body breaks off, the chunks before the break are kept.
+/// A chunk that already exists is not stored again. If the body ends early, the chunks received completely are kept.
 ///
 /// Each chunk is a file of the form, named by the SHA-1 of its bytes, and may be compressed with gzip.
 struct UploadChunks: Endpoint {

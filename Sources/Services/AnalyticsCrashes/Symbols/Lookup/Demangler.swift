@@ -10,7 +10,7 @@ final class Demangler: Sendable {
     private static let maximumNameLength = 4_096
     private static let maximumBatch = 2_000
     private static let maximumRemembered = 50_000
-    /// A name may crash the program; the halves of its batch are then retried, up to this number of runs.
+    /// If a name crashes the program, the halves of its batch are retried, up to this number of runs in total.
     private static let maximumRuns = 16
 
     private let program: String?
@@ -18,10 +18,10 @@ final class Demangler: Sendable {
     private let logger: Logger
     private let semaphore: AsyncSemaphore
     private let process: LimitedProcess
-    private let remembered = Mutex<[String: String]>([:])
+    private let cached = Mutex<[String: String]>([:])
 
-    /// - Parameter time: Time limit of one run. All runs together have twice as long, so that invented names cannot
-    ///   block others for long.
+    /// - Parameter time: Time limit of one run. All runs of a batch together have twice this time, so that invented
+    ///   names cannot block other callers for long.
     init(program: String?, cache: DebugFileCache, time: Duration, logger: Logger) {
         self.program = program
         self.cache = cache
@@ -39,8 +39,8 @@ final class Demangler: Sendable {
     /// Readable forms such as `Bar.baz(qux:)`. Names that are not Swift's, or cannot be demangled, stay as they are.
     func readable(_ names: [String]) async -> [String] {
         guard let program else { return names }
-        let wanted = Set(names.filter(Self.isMangled))
-        let unknown = remembered.withLock { remembered in wanted.filter { remembered[$0] == nil } }.prefix(
+        let mangled = Set(names.filter(Self.isMangled))
+        let unknown = cached.withLock { cached in mangled.filter { cached[$0] == nil } }.prefix(
             Self.maximumBatch)
         if !unknown.isEmpty {
             do {
@@ -49,15 +49,15 @@ final class Demangler: Sendable {
                 let found = try await semaphore.withPermit {
                     try await self.run(program, Array(unknown), &runs, until: end)
                 }
-                remembered.withLock { remembered in
-                    if remembered.count + found.count > Self.maximumRemembered { remembered.removeAll() }
-                    remembered.merge(found) { $1 }
+                cached.withLock { cached in
+                    if cached.count + found.count > Self.maximumRemembered { cached.removeAll() }
+                    cached.merge(found) { $1 }
                 }
             } catch {
                 logger.debug("Could not demangle names; leaving them mangled.", metadata: ["error.cause": "\(error)"])
             }
         }
-        return remembered.withLock { remembered in names.map { remembered[$0] ?? $0 } }
+        return cached.withLock { cached in names.map { cached[$0] ?? $0 } }
     }
 
     /// Whether a text has a prefix of Swift's mangled names (docs/ABI/Mangling.rst) and contains nothing but a name.
@@ -84,7 +84,7 @@ final class Demangler: Sendable {
         if outcome.end == .exited(0), lines.count == names.count {
             return Dictionary(zip(names, lines.map { String($0.prefix(Self.maximumNameLength)) })) { $1 }
         }
-        // Remember a name that cannot be demangled as itself.
+        // Cache a name that cannot be demangled as its own result.
         guard names.count > 1 else { return [names[0]: names[0]] }
         let (first, second) = (names.prefix(names.count / 2), names.dropFirst(names.count / 2))
         return try await run(program, Array(first), &runs, until: end).merging(

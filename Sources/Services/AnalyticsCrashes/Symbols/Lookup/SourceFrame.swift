@@ -16,8 +16,8 @@ struct SourceFrame: Sendable, Equatable {
     /// Parses the output of `llvm-symbolizer --output-style=JSON` for one address: inlined calls, innermost first;
     /// empty if nothing is known.
     ///
-    /// - Throws: `Unreadable` if it has another form, because the file is not what it seems or the program is not what
-    ///   it should be.
+    /// - Throws: `Unreadable` if the output has another form. The debug file may be damaged, or the program may not be
+    ///   `llvm-symbolizer`.
     static func frames(in line: String) throws(Unreadable) -> [SourceFrame] {
         guard let answer = try? JSONValue(parsing: line.utf8), case .array(let symbols) = answer["Symbol"] else {
             throw Unreadable()
@@ -40,7 +40,7 @@ struct SourceFrame: Sendable, Equatable {
 
     private static func text(_ value: JSONValue?, upTo limit: Int) -> String? {
         guard case .string(let text) = value, !text.isEmpty, text != "??" else { return nil }
-        // Names come from files that anyone may have made.
+        // The names are untrusted, because anyone may have made the debug file.
         return String(
             text.unicodeScalars.lazy.filter { $0.value >= 0x20 && $0.value != 0x7f }.prefix(limit).map { Character($0) }
         )

@@ -10,11 +10,11 @@ struct StoredPart: Sendable {
     var id: UUID
     var debugID: DebugID
     var architecture: String
-    /// The address the part is linked to be loaded at.
+    /// The address for which the part was linked.
     var address: UInt64
     var blob: BlobName
     var range: Range<Int>
-    /// If false, there are function names at most.
+    /// If false, the part contains function names at most.
     var hasDebugInformation: Bool
     /// How often the symbolizer recently crashed or hung on the part.
     var failures: Int

@@ -11,7 +11,7 @@ import MartletFiles
 actor SymbolizerPool {
     /// Why a lookup failed.
     enum Failure: Error {
-        /// The file crashes the program, keeps it busy, or is not what it claims to be.
+        /// The file crashes the program, makes it run out of time, or leads to unreadable output.
         case file
     }
 
@@ -52,7 +52,7 @@ actor SymbolizerPool {
                 var frames: [[SourceFrame]] = []
                 for start in stride(from: 0, to: addresses.count, by: Self.maximumAddresses) {
                     let some = addresses[start..<min(start + Self.maximumAddresses, addresses.count)]
-                    frames += try await self.ask(some.map { "\"\(path)\" 0x" + String($0, radix: 16) }, part.id)
+                    frames += try await self.query(some.map { "\"\(path)\" 0x" + String($0, radix: 16) }, part.id)
                 }
                 return frames
             }
@@ -67,20 +67,20 @@ actor SymbolizerPool {
 
     /// A reused process may fail because of earlier queries, or because its CPU time is used up, so the query is
     /// retried once in a new process.
-    private func ask(_ lines: [String], _ file: UUID) async throws -> [[SourceFrame]] {
+    private func query(_ lines: [String], _ file: UUID) async throws -> [[SourceFrame]] {
         var worker = try await worker(for: file)
         let isFresh = worker.files.isEmpty
         worker.files.insert(file)
         do {
-            return try await ask(lines, worker)
+            return try await query(lines, worker)
         } catch is Failure where !isFresh {
             var worker = try await newWorker()
             worker.files = [file]
-            return try await ask(lines, worker)
+            return try await query(lines, worker)
         }
     }
 
-    private func ask(_ lines: [String], _ worker: Worker) async throws -> [[SourceFrame]] {
+    private func query(_ lines: [String], _ worker: Worker) async throws -> [[SourceFrame]] {
         do {
             let limit = min(lines.count * Self.outputLimitPerAddress, 16 << 20)
             let answers = try await worker.process.exchange(lines, within: settings.time, upTo: limit)

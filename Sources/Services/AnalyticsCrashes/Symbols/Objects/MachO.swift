@@ -1,7 +1,8 @@
 /// Reads Mach-O files of 32 and 64 bits and either byte order, thin or fat (Apple's <mach-o/loader.h> and
 /// <mach-o/fat.h>).
 enum MachO {
-    /// Java classes begin with the same four bytes, followed by a number of at least 45.
+    /// The maximum number of parts in a fat file. Java classes begin with the same four bytes as fat files, followed by
+    /// a number of at least 45.
     private static let maximumParts = 40
     private static let maximumCommands = 20_000
 

@@ -33,9 +33,9 @@ enum ObjectFile {
         /// In Sentry's notation: `arm64`, `x86_64`, …
         var architecture: String
         var kind: Kind
-        /// Whether there is DWARF; otherwise there are function names at most.
+        /// Whether the part contains DWARF. Otherwise it contains function names at most.
         var hasDebugInformation: Bool
-        /// The address the part is linked to be loaded at.
+        /// The address for which the part was linked.
         var address: UInt64
         /// The part's bytes within the file.
         var range: Range<Int>

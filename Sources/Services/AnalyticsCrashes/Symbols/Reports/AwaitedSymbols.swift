@@ -9,7 +9,7 @@ struct AwaitedSymbols: Sendable {
         var debugIDs: [String]
     }
 
-    /// Further images of a report are not recorded.
+    /// The maximum number of images recorded for a report.
     private static let maximumImages = 32
     private static let lifetimeInDays = 90
 
@@ -30,7 +30,7 @@ struct AwaitedSymbols: Sendable {
             """)
     }
 
-    /// The missing debug ids as JSON, those of the most reports first.
+    /// The missing debug ids as JSON. The ids that most reports wait for come first.
     func list(in space: Space, limit: Int) async throws -> [String] {
         try await postgres.query(
             """

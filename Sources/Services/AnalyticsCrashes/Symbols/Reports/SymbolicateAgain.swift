@@ -27,8 +27,8 @@ struct SymbolicateAgain: JobHandler {
         try await queue.enqueue(Self.self, parameters, options, in: transaction)
     }
 
-    /// Enqueues jobs for reports recorded while a file was arriving, after they had looked for it, or without time to
-    /// query it.
+    /// Enqueues jobs for reports that still wait although their file has arrived. Such a report was recorded while the
+    /// file was arriving, or its time limit ended before the file could be queried.
     static func enqueueForgotten(_ postgres: PostgresClient, _ queue: JobQueue) async throws {
         let rows = try await postgres.query(
             """

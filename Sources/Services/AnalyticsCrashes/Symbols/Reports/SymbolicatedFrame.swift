@@ -23,7 +23,7 @@ struct SymbolicatedFrame {
 
     private func filled(_ frame: JSONValue, with call: SourceFrame, _ symbolication: String) -> JSONValue {
         let function = names[call.function] ?? call.function
-        // What the client reported belongs to the outermost call.
+        // The client's values describe the outermost call.
         let known: JSONValue = symbolication == "found" ? frame : .null
         let file = call.path.map { JSONValue.string(String($0.split(separator: "/").last ?? "")) }
         let path = call.path.map { JSONValue.string($0) }

@@ -53,7 +53,7 @@ struct Symbolication: Sendable {
             event: changed, missing: missing.sorted { $0.debugID < $1.debugID }, isChanged: changed != event)
     }
 
-    /// What is known of the places, and the images needed to learn more.
+    /// The frames found for the places so far, and the images whose debug files are missing.
     private func lookUp(
         _ questions: [DebugID: FramePlaces.InImage], of appID: String
     ) async -> (found: [FramePlace: [SourceFrame]], missing: Set<MissingImage>) {
@@ -78,7 +78,8 @@ struct Symbolication: Sendable {
                 }
             } catch {
                 await record(error, part)
-                // Not the file's fault: treat it as missing, so that it is retried when a file with this id arrives.
+                // The file did not cause the failure. Treat the file as missing, so that the report is processed again
+                // when a file with this id arrives.
                 if !(error is SymbolizerPool.Failure) { missing.insert(inImage.image.missing) }
             }
         }
@@ -129,16 +130,16 @@ struct Symbolication: Sendable {
     private func contexts(
         of frames: EventFrames, _ places: FramePlaces, _ found: [FramePlace: [SourceFrame]], of appID: String
     ) async -> [SourceTexts.Place: SourceTexts.Context] {
-        var wanted: Set<SourceTexts.Place> = []
+        var sourcePlaces: Set<SourceTexts.Place> = []
         for (frame, place) in zip(frames.frames, places.places).reversed() {
-            guard let place, wanted.count < Self.maximumContexts else { continue }
+            guard let place, sourcePlaces.count < Self.maximumContexts else { continue }
             let isOwn =
                 frame.value["in_app"].map { $0 == .bool(true) }
                 ?? (places.questions[place.debugID]?.image.isSystem == false)
             guard isOwn else { continue }
-            wanted.formUnion((found[place] ?? []).compactMap { $0.place(in: place.debugID) })
+            sourcePlaces.formUnion((found[place] ?? []).compactMap { $0.place(in: place.debugID) })
         }
-        return await sources.contexts(of: wanted, in: appID)
+        return await sources.contexts(of: sourcePlaces, in: appID)
     }
 }
 

@@ -64,7 +64,7 @@ struct AssembleSymbolFile: JobHandler {
                 return try await backend.remove(blob)
             }
         } catch let refusal as ObjectFile.Refusal {
-            // After any other error the blob may be in use; if it is not, the sweep removes it.
+            // After any other error the blob may be in use. If the blob is not in use, the sweep removes it.
             try? await backend.remove(blob)
             throw refusal
         }

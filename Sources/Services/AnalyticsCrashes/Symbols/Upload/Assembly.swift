@@ -23,8 +23,8 @@ struct Assembly: Sendable {
         var expected: DebugID?
         var chunks: [String]
 
-        /// Why the file will be refused. Reported at once, because a client that does not wait for the assembly would
-        /// take it as successful.
+        /// Why the file will be refused. The reason is reported at once, because a client that does not wait for the
+        /// assembly would consider the upload successful.
         var reasonAgainst: String? {
             name.hasPrefix("/proguard/") ? "Martlet does not support ProGuard mappings." : nil
         }
@@ -37,27 +37,31 @@ struct Assembly: Sendable {
 
     /// - Throws: `invalid-body` naming the member; `limit-exceeded`.
     static func requests(in value: JSONValue) throws -> [Request] {
-        guard case .object(let members) = value else { throw ServiceError(.invalidBody, "The body must be an object.") }
+        guard case .object(let members) = value else {
+            throw ServiceError(.invalidBody, "Expected a JSON object, found \(value.kind.phrase).")
+        }
         guard members.count <= maximumFiles else {
             throw ServiceError(.limitExceeded, "At most \(maximumFiles) files can be assembled in one call.")
         }
         return try members.map { member in
             guard ChunkUpload.isSHA1(member.name), case .object = member.value else {
                 throw ServiceError(
-                    .invalidBody, "Each member must be an object named by a file's SHA-1.", field: member.name)
+                    .invalidBody, "Expected members that are objects, each named by a file's SHA-1.", field: member.name
+                )
             }
             guard let name = member.value["name"]?.plainText, !name.isEmpty, !name.utf8.contains(0) else {
-                throw ServiceError(.invalidBody, "This must be a non-empty name.", field: "\(member.name).name")
+                throw ServiceError(.invalidBody, "Expected a non-empty name.", field: "\(member.name).name")
             }
             guard case .array(let chunks) = member.value["chunks"], case let sha1s = chunks.compactMap(\.plainText),
                 sha1s.count == chunks.count,
                 sha1s.allSatisfy(ChunkUpload.isSHA1)
-            else { throw ServiceError(.invalidBody, "This must be a list of SHA-1s.", field: "\(member.name).chunks") }
+            else { throw ServiceError(.invalidBody, "Expected an array of SHA-1s.", field: "\(member.name).chunks") }
             var expected: DebugID?
             if let text = member.value["debug_id"]?.plainText {
                 expected = DebugID(text)
                 guard expected != nil else {
-                    throw ServiceError(.invalidBody, "This must be a debug id.", field: "\(member.name).debug_id")
+                    throw ServiceError.unexpectedMember(
+                        "\(member.name).debug_id", expected: "a debug id", found: text)
                 }
             }
             return Request(

@@ -81,13 +81,13 @@ struct ChunkUpload: Sendable {
             }
             guard parser.isAtEnd else { throw MultipartParser.Malformed(reason: "it ends without its last boundary") }
         } catch let error as MultipartParser.Malformed {
-            throw ServiceError(.invalidBody, "This is not a multipart/form-data body: \(error.reason).")
+            throw ServiceError(.invalidBody, "Expected a multipart/form-data body, but \(error.reason).")
         }
     }
 
     private func store(_ content: ByteBuffer, named name: String, of appID: String) async throws {
         guard Self.isSHA1(name) else {
-            throw ServiceError(.invalidBody, "A chunk must be named by its SHA-1.", field: "filename")
+            throw ServiceError.unexpectedMember("filename", expected: "the SHA-1 of the chunk", found: name)
         }
         guard try await chunks.touch([name], of: appID).isEmpty else { return }
         let bytes = try Self.unpacked(content, sha1: name)

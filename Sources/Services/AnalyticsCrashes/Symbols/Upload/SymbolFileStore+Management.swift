@@ -13,7 +13,7 @@ extension SymbolFileStore {
     ///
     /// - Parameter after: The id of the last file of the previous page.
     func list(of appID: String, debugID: DebugID?, after: UUID?, limit: Int) async throws -> [Listed] {
-        let wanted: PostgresQuery =
+        let condition: PostgresQuery =
             debugID.map {
                 "AND EXISTS (SELECT FROM analytics.debug_files AS d WHERE d.file = f.id AND d.debug_id = \($0.description))"
             } ?? ""
@@ -23,7 +23,7 @@ extension SymbolFileStore {
             } ?? ""
         let rows = try await postgres.query(
             """
-            SELECT f.id, \(Self.json) FROM analytics.symbol_files AS f WHERE f.app_id = \(appID) \(wanted) \(position)
+            SELECT f.id, \(Self.json) FROM analytics.symbol_files AS f WHERE f.app_id = \(appID) \(condition) \(position)
             ORDER BY f.created DESC, f.id DESC LIMIT \(limit)
             """)
         return try rows.map { Listed(id: try $0.decode(0), json: try $0.decode(1)) }

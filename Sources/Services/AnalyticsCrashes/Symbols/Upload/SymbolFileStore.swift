@@ -104,8 +104,8 @@ struct SymbolFileStore: Sendable {
         }
     }
 
-    /// Puts an assembled file into use, and enqueues the reports that wait for it or that it has sources for. Returns
-    /// false if it was deleted meanwhile.
+    /// Puts an assembled file into use. Enqueues jobs for the reports that wait for the file, and for those whose
+    /// sources the file contains. Returns false if the file was deleted meanwhile.
     func finish(_ file: Pending, as blob: BlobName, _ parts: [ObjectFile.Part]) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let exists =
@@ -144,7 +144,7 @@ struct SymbolFileStore: Sendable {
             """)
     }
 
-    /// Fails files that no job works on any more, and deletes errors older than a day.
+    /// Marks files that no job works on any more as failed, and deletes errors older than a day.
     func tidy() async throws {
         try await postgres.execute(
             """

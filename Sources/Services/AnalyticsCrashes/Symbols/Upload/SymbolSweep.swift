@@ -10,7 +10,8 @@ import ServiceLifecycle
 /// Cleans up abandoned chunks, orphaned blobs and idle processes, and finds reports whose symbols arrived while they
 /// were being processed. Any instance of the service may run it at any time.
 struct SymbolSweep: Service {
-    /// Bytes are written before their row.
+    /// The minimum age of a blob without a row that is removed. A younger blob may still get its row, because bytes are
+    /// written before their row.
     private static let orphanAge: TimeInterval = 24 * 3_600
     /// The number of sweeps from one search for orphans to the next.
     private static let orphanRounds = 60

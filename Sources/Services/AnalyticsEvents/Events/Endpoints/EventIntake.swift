@@ -14,7 +14,7 @@ struct EventIntake: Sendable {
 
     let events: Events
 
-    /// The sender of the events and the time of receipt, as far as the request as a whole shows them.
+    /// The sender of the events and the time of receipt, as far as they follow from the request as a whole.
     ///
     func origin(of request: Request, _ context: ServiceContext) async throws
         -> EventReader.Origin
@@ -43,7 +43,8 @@ struct EventIntake: Sendable {
         }
         guard let coding = ContentCoding(name: name) else {
             throw ServiceError(
-                .unsupportedMediaType, "The body must be uncompressed or use gzip, deflate, br or zstd.",
+                .unsupportedMediaType,
+                "Expected no compression, or one of gzip, deflate, br and zstd, found \(JSONValue.excerpt(name)).",
                 field: "Content-Encoding")
         }
         do {
@@ -58,7 +59,7 @@ struct EventIntake: Sendable {
 }
 
 extension Request {
-    /// Whether the sender asks not to be tracked, by `DNT` or `Sec-GPC` (Global Privacy Control).
+    /// Whether the sender opts out of tracking, by `DNT` or `Sec-GPC` (Global Privacy Control).
     fileprivate var isUntracked: Bool { ["DNT", "Sec-GPC"].contains { headers[HTTPField.Name($0)!] == "1" } }
 
     /// The device id from the request's header; nil if it is missing, empty or longer than 128 bytes.

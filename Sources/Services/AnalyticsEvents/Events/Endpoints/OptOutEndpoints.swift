@@ -101,13 +101,13 @@ struct OptOutEndpoint: Endpoint {
         caller.isServer = principal.kind == .master
         if let device = request.uri.queryParameters["anonymousId"].map(String.init) ?? request.deviceID {
             guard (1...512).contains(device.utf8.count) else {
-                throw ServiceError(.invalidParameter, "This must have 1 to 512 bytes.", field: "anonymousId")
+                throw ServiceError(.invalidParameter, "Expected 1 to 512 bytes.", field: "anonymousId")
             }
             caller.device = Person.device(device, in: space)
         }
         guard !caller.persons.isEmpty else {
             throw ServiceError(
-                .invalidParameter, "Send an access token, anonymousId or X-Device-Id to say whose opt-out this is.",
+                .invalidParameter, "An access token, anonymousId or X-Device-Id is required to identify the opt-out.",
                 field: "anonymousId")
         }
         if let secret = request.headers[secretHeader] {

@@ -4,7 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Accepts a batch of messages. Invalid messages are rejected one by one; the answer is 200 even if all are.
+/// Accepts a batch of messages. Invalid messages are rejected one by one. The answer is 200 even if all messages are
+/// rejected.
 ///
 /// Idempotent for messages with an id. If a user is signed in, all messages count as this user's, whatever ids they
 /// contain.

@@ -54,7 +54,7 @@ struct ChangeSettings: Endpoint {
     private static func privacy(_ fields: BodyFields) throws -> SpaceSettings.Privacy? {
         guard let name = try fields.string("privacy") else { return nil }
         guard let privacy = SpaceSettings.Privacy(rawValue: name) else {
-            throw ServiceError(.invalidBody, "This must be standard or strict.", field: "privacy")
+            throw ServiceError.unexpectedMember("privacy", expected: "standard or strict", found: name)
         }
         return privacy
     }

@@ -27,7 +27,7 @@ struct Dimensions: Sendable, Hashable {
         variants = headers[HTTPField.Name(HeaderName.experiments)!].flatMap(Self.variants)
     }
 
-    /// The dimensions in a message's `context`, under Segment's names or Martlet's. Missing ones are taken from
+    /// The dimensions in a message's `context`, under Segment's names or Martlet's. Missing dimensions come from
     /// `defaults`.
     init(_ context: JSONValue, defaults: Dimensions) {
         self = defaults

@@ -5,7 +5,7 @@ import MartletHTTP
 
 /// The messages of one request: the accepted events, and the reasons for rejecting the others.
 struct EventBatch: Sendable {
-    /// More do not fit into the 500 kB that Segment's clients send at once.
+    /// The maximum number of messages in a batch. More do not fit into the 500 kB that Segment's clients send at once.
     static let maximumMessages = 4_000
 
     struct Rejection: Encodable, Sendable, Equatable {
@@ -16,7 +16,7 @@ struct EventBatch: Sendable {
     }
 
     var events: [IncomingEvent] = []
-    /// Number of valid messages. Some are not stored, because the person does not want to be counted.
+    /// Number of valid messages, including those that are not stored because the person has opted out.
     var accepted = 0
     var rejected: [Rejection] = []
 
@@ -31,7 +31,7 @@ struct EventBatch: Sendable {
                 throw ServiceError(.invalidBody, "This field is required.", field: "batch")
             }
             guard batch.first == UInt8(ascii: "[") else {
-                throw ServiceError(.invalidBody, "This must be an array.", field: "batch")
+                throw ServiceError(.invalidBody, "Expected an array of messages.", field: "batch")
             }
             let messages = try Self.messages(batch)
             var reader = EventReader(origin, sentAt: try? fields.string("sentAt", upTo: 64).flatMap(EventTime.date))
@@ -47,7 +47,7 @@ struct EventBatch: Sendable {
             return try JSONText.values(of: batch, maximum: maximumMessages)
         } catch {
             // The array has been read before, so only the limit can have failed.
-            throw ServiceError(.limitExceeded, "A batch may have at most \(maximumMessages) messages.", field: "batch")
+            throw ServiceError(.limitExceeded, "Expected at most \(maximumMessages) messages.", field: "batch")
         }
     }
 

@@ -9,13 +9,15 @@ extension EventReader {
         let field = fields.text("timestamp") != nil ? "timestamp" : "originalTimestamp"
         // A message without a time may have waited on the client, but not for more than a day.
         guard let text = try fields.string(field, upTo: 64) else { return (origin.received, origin.received - 86_400) }
-        guard let claimed = EventTime.date(text) else { throw EventFault(field, "This must be an ISO 8601 time.") }
+        guard let claimed = EventTime.date(text) else {
+            throw EventFault(field, "Expected an ISO 8601 time, found \(JSONValue.excerpt(text)).")
+        }
         let at = claimed + lag
         guard at <= origin.received + Self.maximumClockSkew else {
-            throw EventFault(field, "This time is more than a day in the future.")
+            throw EventFault(field, "The time is more than a day in the future.")
         }
         guard at >= origin.received - origin.maximumAge else {
-            throw EventFault(field, "This time is more than \(Int(origin.maximumAge / 86_400)) days ago.")
+            throw EventFault(field, "The time is more than \(Int(origin.maximumAge / 86_400)) days ago.")
         }
         return (min(at, origin.received), min(at, origin.received) - slack)
     }
@@ -33,15 +35,15 @@ extension EventReader {
         guard let text = fields.text("context") else {
             return Context(dimensions: origin.dimensions, isUntracked: origin.isUntracked)
         }
-        if let known, known.text.elementsEqual(text) { return known.context }
+        if let previousContext, previousContext.text.elementsEqual(text) { return previousContext.context }
         guard let value = fields.value("context"), case .object = value else {
-            throw EventFault("context", "This must be an object.")
+            throw EventFault("context", "Expected an object.")
         }
         let context = Context(
             dimensions: Dimensions(value, defaults: origin.dimensions),
             hasOptedOut: Self.hasOptedOut(in: value["consent"]?["categoryPreferences"]),
             isUntracked: origin.isUntracked || value["device"]?["adTrackingEnabled"] == .bool(false))
-        known = (Array(text), context)
+        previousContext = (Array(text), context)
         return context
     }
 

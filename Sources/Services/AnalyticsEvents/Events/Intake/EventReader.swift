@@ -24,7 +24,7 @@ struct EventReader {
         /// The salt of the day.
         var salt: [UInt8]
         var dimensions: Dimensions
-        /// Whether the sender of the request asks not to be tracked.
+        /// Whether the sender of the request opts out of tracking.
         var isUntracked = false
         /// Whether the request comes from the app's own server, which is trusted to link users.
         var isTrusted = false
@@ -33,11 +33,11 @@ struct EventReader {
     let origin: Origin
     /// How far the client's clock is behind the server's, plus the time the request was under way.
     let lag: TimeInterval
-    /// How far the client's clock may be ahead after correction, so that an event seems to have happened after it
-    /// arrived: an hour if the request has `sentAt`, else `maximumClockSkew`.
+    /// How far the client's clock may be ahead after correction: an hour if the request has `sentAt`, otherwise
+    /// `maximumClockSkew`. Within this tolerance, the time of an event may be later than its receipt.
     let slack: TimeInterval
-    /// The context of the previous message. Messages of one device mostly have the same one, byte for byte.
-    var known: (text: [UInt8], context: Context)?
+    /// The context of the previous message. Messages of one device mostly have the same context, byte for byte.
+    var previousContext: (text: [UInt8], context: Context)?
 
     /// - Parameter sentAt: When the client sent the request, by its own clock.
     init(_ origin: Origin, sentAt: Date?) {
@@ -47,14 +47,15 @@ struct EventReader {
     }
 
     /// - Parameter kind: The kind named in the path; nil if the message must name it.
-    /// - Returns: nil if the person has refused to be counted.
+    /// - Returns: nil if the person has opted out.
     mutating func event(_ bytes: UnsafeBufferPointer<UInt8>, _ kind: EventKind?) throws -> IncomingEvent? {
         guard bytes.count <= Self.maximumMessageInBytes else {
-            throw EventFault(nil, "A message may have at most \(Self.maximumMessageInBytes) bytes.")
+            throw EventFault(
+                nil, "Expected a message of at most \(Self.maximumMessageInBytes) bytes, found \(bytes.count).")
         }
         let fields = try Self.fields(bytes)
         guard let kind = try kind ?? fields.string("type", upTo: 64).flatMap({ EventKind(name: $0) }) else {
-            throw EventFault("type", "This must be one of \(EventKind.allCases.map(\.name).joined(separator: ", ")).")
+            throw EventFault("type", "Expected one of \(EventKind.allCases.map(\.name).joined(separator: ", ")).")
         }
         let context = try self.context(fields)
         let isStrict = origin.settings.privacy == .strict || context.isUntracked
@@ -83,7 +84,7 @@ struct EventReader {
         do throws(JSONError) {
             return try MessageFields(bytes)
         } catch {
-            throw EventFault(nil, error.isShape ? "A message must be an object." : "\(error)")
+            throw EventFault(nil, error.isShape ? "Expected a message as a JSON object." : "\(error)")
         }
     }
 
@@ -143,7 +144,7 @@ struct EventReader {
         return #"{"groupId":\#(JSONValue.quote(id)),"traits":\#(try fields.object("traits") ?? "{}")}"#
     }
 
-    /// The persons that `userId` was known as before: a device or another user.
+    /// The persons under which `userId` was counted before: a device or another user.
     ///
     /// A previous id that has the form of a Martlet user id counts as a user only if the app's own server sends it.
     /// Otherwise a client could link any user to its own and read that user's data.

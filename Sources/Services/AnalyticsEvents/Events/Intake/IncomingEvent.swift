@@ -3,19 +3,19 @@ import Foundation
 
 /// A valid event whose texts have no term numbers yet.
 struct IncomingEvent: Sendable, Equatable {
-    /// The person of an event, and the ids by which they may be known.
+    /// The person under whom an event is stored, and the account and device that the event names.
     struct Subject: Sendable, Hashable {
         var person = Person.nobody
-        /// The account and the device named in the event, or `nobody`. The event is not stored if either has opted out.
+        /// `nobody` if the event names no account or no device. The event is not stored if either has opted out.
         var account = Person.nobody
         var device = Person.nobody
     }
 
     var kind: EventKind
     var name: String?
-    /// When it happened, by the server's clock; never later than its receipt.
+    /// When the event happened, by the server's clock; never later than its receipt.
     var at: Date
-    /// The earliest time at which it can have been sent.
+    /// The earliest time at which the event can have been sent.
     var earliest: Date
     var key: Int64
     var subject: Subject

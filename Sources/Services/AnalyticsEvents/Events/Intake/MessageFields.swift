@@ -31,9 +31,11 @@ struct MessageFields {
     /// - Throws: `EventFault` if it is not a string or too long.
     func string(_ name: String, upTo limitInBytes: Int) throws -> String? {
         guard let value = value(name) else { return nil }
-        guard case .string(let text) = value else { throw EventFault(name, "This must be a string.") }
+        guard case .string(let text) = value else {
+            throw EventFault(name, "Expected a string, found \(value.phrase).")
+        }
         guard text.utf8.count <= limitInBytes else {
-            throw EventFault(name, "This may have at most \(limitInBytes) bytes.")
+            throw EventFault(name, "Expected at most \(limitInBytes) bytes, found \(text.utf8.count).")
         }
         return text.isEmpty ? nil : text
     }
@@ -43,7 +45,7 @@ struct MessageFields {
         switch value(name) {
         case .number(let literal)?: literal
         case nil, .string?: try string(name, upTo: 512)
-        default: throw EventFault(name, "This must be a string or a number.")
+        case let value?: throw EventFault(name, "Expected a string or a number, found \(value.phrase).")
         }
     }
 
@@ -52,7 +54,7 @@ struct MessageFields {
     /// - Throws: `EventFault` if it is not an object.
     func object(_ name: String) throws -> String? {
         guard let text = text(name) else { return nil }
-        guard text.first == UInt8(ascii: "{") else { throw EventFault(name, "This must be an object.") }
+        guard text.first == UInt8(ascii: "{") else { throw EventFault(name, "Expected an object.") }
         return String(decoding: text, as: UTF8.self)
     }
 }

@@ -11,7 +11,7 @@ enum RepairedText {
         return bytes
     }
 
-    /// Mends the escape that starts with the backslash at `start`; returns the index after it.
+    /// Repairs the escape that starts with the backslash at `start`; returns the index after the escape.
     private static func repair(_ bytes: inout [UInt8], at start: Int) -> Int {
         guard let unit = unit(bytes, at: start) else { return min(start + 2, bytes.count) }
         if (0xd800...0xdbff).contains(unit), let low = self.unit(bytes, at: start + 6), (0xdc00...0xdfff).contains(low)

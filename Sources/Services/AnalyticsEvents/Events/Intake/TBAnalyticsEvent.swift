@@ -14,13 +14,15 @@ struct TBAnalyticsEvent {
 
     /// - Throws: `EventFault`.
     init(_ object: JSONValue, newID: String) throws {
-        guard case .object(let members) = object else { throw EventFault(nil, "The body must be an object.") }
+        guard case .object(let members) = object else {
+            throw EventFault(nil, "Expected a JSON object, found \(object.kind.phrase).")
+        }
         let type = try Self.text(object, "type") ?? "Generic"
         let className = try Self.text(object, "className")
         for name in ["fileName", "method", "configVersion"] { _ = try Self.text(object, name) }
         switch object["tags"] {
         case nil, .null, .object: break
-        default: throw EventFault("tags", "This must be an object.")
+        case let tags?: throw EventFault("tags", "Expected an object, found \(tags.phrase).")
         }
         let isView = ["view", "openview", "viewopened"].contains(type.lowercased().filter { !" _-".contains($0) })
         var message: [JSONValue.Member] = [
@@ -28,7 +30,7 @@ struct TBAnalyticsEvent {
             .init("properties", .object(members.filter { !Self.known.contains($0.name) })),
             .init("context", Self.context(object)),
         ]
-        // Some clients send it among the tags, where it may also be something else.
+        // Some clients send the time as a tag. Other clients use this tag for something else.
         let tagged = object["tags"]?["timeStamp"]?.scalar.flatMap { EventTime.date($0) == nil ? nil : $0 }
         if let time = try Self.text(object, "timeStamp") ?? tagged { message.append(.init("timestamp", .string(time))) }
         if isView, let className {
@@ -44,7 +46,7 @@ struct TBAnalyticsEvent {
         case nil, .null: return nil
         case .string(let text): return text.isEmpty ? nil : text
         case .number(let literal): return literal
-        default: throw EventFault(name, "This must be a string.")
+        case let value?: throw EventFault(name, "Expected a string, found \(value.phrase).")
         }
     }
 

@@ -5,10 +5,10 @@ import Synchronization
 
 /// Facts about persons that are not in their events: the accounts of devices, traits, and opt-outs.
 final class PeopleStore: Sendable {
-    /// Traits that would grow beyond this are no longer merged.
+    /// Traits that would grow beyond this size are no longer merged.
     static let maximumTraitsInBytes = 32 << 10
-    private static let maximumKnown = 100_000
-    private static let knownFor: Duration = .seconds(600)
+    private static let maximumCached = 100_000
+    private static let cacheLifetime: Duration = .seconds(600)
 
     /// States that one person is the same as another.
     struct Link: Sendable, Hashable {
@@ -27,7 +27,7 @@ final class PeopleStore: Sendable {
     struct Traits: Sendable {
         var space: Int
         var person: Int64
-        /// The device on which it was sent; `nobody` if it is not known.
+        /// The device on which the traits were sent; `nobody` if the device is not known.
         var device: Int64
         var at: Date
         /// A JSON object as text.
@@ -35,9 +35,9 @@ final class PeopleStore: Sendable {
     }
 
     private let postgres: PostgresClient
-    /// Links that are known to be stored: most events repeat one. Another instance may remove a link, so they are
-    /// remembered only for a while.
-    private let known = Mutex((links: Set<Link>(), since: ContinuousClock.now))
+    /// A cache of stored links, because most events repeat a link. Another instance may remove a link, so the cache is
+    /// cleared regularly.
+    private let cache = Mutex((links: Set<Link>(), since: ContinuousClock.now))
 
     init(postgres: PostgresClient) {
         self.postgres = postgres
@@ -46,12 +46,12 @@ final class PeopleStore: Sendable {
     /// Stores links that are not there yet. A device keeps its first account; among several links given here, the first
     /// one counts. Links of persons who opted out are not stored.
     func record(_ links: [Link]) async throws {
-        let known = known.withLock { known in
-            if known.since + Self.knownFor < .now { known = ([], .now) }
-            return known.links
+        let cache = cache.withLock { cache in
+            if cache.since + Self.cacheLifetime < .now { cache = ([], .now) }
+            return cache.links
         }
         var first: [Place: Link] = [:]
-        for link in links where !known.contains(link) && first[link.place] == nil { first[link.place] = link }
+        for link in links where !cache.contains(link) && first[link.place] == nil { first[link.place] = link }
         guard !first.isEmpty else { return }
         let fresh = first.values.sorted { ($0.space, $0.person) < ($1.space, $1.person) }
         try await postgres.execute(
@@ -62,15 +62,15 @@ final class PeopleStore: Sendable {
             WHERE \(Self.isNotOptedOut("n.account")) ORDER BY space, person
             ON CONFLICT (space, person) DO UPDATE SET account = excluded.account WHERE p.account = 0 AND p.opted_out IS NULL
             """)
-        self.known.withLock { known in
-            if known.links.count + fresh.count > Self.maximumKnown { known = ([], .now) }
-            known.links.formUnion(fresh)
+        self.cache.withLock { cache in
+            if cache.links.count + fresh.count > Self.maximumCached { cache = ([], .now) }
+            cache.links.formUnion(fresh)
         }
     }
 
-    /// Merges traits, member by member. The latest statement wins, in whatever order they arrive. Traits of one person
-    /// passed in the same call all get the time of the last one. Traits of accounts and devices that opted out are not
-    /// stored.
+    /// Merges traits, member by member. The latest value of a member wins, in whatever order the values arrive. Traits
+    /// of one person that are passed in the same call all get the time of the last of them. Traits of accounts and
+    /// devices that opted out are not stored.
     func record(_ traits: [Traits]) async throws {
         guard !traits.isEmpty else { return }
         // One statement for all traits of a person, because concurrent calls wait for the row.
@@ -106,18 +106,18 @@ final class PeopleStore: Sendable {
         var device: Int64?
         /// SHA-256 of the secret that the device presented, if any.
         var digest: SHA256.Digest?
-        /// Whether the app's own server asks; it needs no secret.
+        /// Whether the caller is the app's own server, which needs no secret.
         var isServer = false
 
         var persons: [Int64] { [account, device].compactMap(\.self) }
     }
 
-    /// Maximum number of opt-outs of a device, each with its own secret. The device is opted out while at least
-    /// one is left.
+    /// Maximum number of opt-outs of a device, each with its own secret. The device is opted out as long as it has at
+    /// least one opt-out.
     static let maximumOptOuts = 8
 
-    /// Opts out; never refused. An opt-out with a secret can be ended by presenting that secret. Beyond
-    /// `maximumOptOuts` of a device, it counts as an opt-out without a secret.
+    /// Opts out; never refused. An opt-out with a secret can be ended by presenting that secret. If the device already
+    /// has `maximumOptOuts`, the new opt-out is stored without its secret.
     func optOut(_ caller: OptOutCaller, in space: Space) async throws {
         let digest = caller.digest.map { Data($0) } ?? Data()
         // Sorted, because all statements lock rows in the order of persons.
@@ -151,9 +151,9 @@ final class PeopleStore: Sendable {
                     SELECT s.digest FROM analytics.people AS p, unnest(p.opt_outs) AS s (digest)
                     WHERE p.space = \(space.id) AND p.person = \(device) AND p.opted_out IS NOT NULL
                     """)
-                let known = try rows.map { try $0.decode(0, as: Data.self) }
-                let shown = caller.digest.flatMap { digest in known.first { digest == $0 } }
-                guard known.isEmpty || caller.isServer || shown != nil else { return false }
+                let stored = try rows.map { try $0.decode(0, as: Data.self) }
+                let shown = caller.digest.flatMap { digest in stored.first { digest == $0 } }
+                guard stored.isEmpty || caller.isServer || shown != nil else { return false }
                 let left: PostgresQuery =
                     caller.isServer ? "'{}'::bytea[]" : "array_remove(opt_outs, \(shown ?? Data())::bytea)"
                 try await transaction.execute(

@@ -4,8 +4,8 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// What is known of a user besides events: the traits from `identify`, and the links to devices. Erased last, because
-/// the other parts are found through it.
+/// The data of a user besides events: the traits from `identify`, and the links to devices. Erased last, because the
+/// links lead to the user's other data.
 struct PeopleUserData: UserDataHolder {
     let postgres: PostgresClient
     let subjects: UserSubjects

@@ -24,7 +24,7 @@ final class SettingsStore: Sendable {
         return remember(try row.map(Self.settings) ?? SpaceSettings(), of: space)
     }
 
-    /// Applies the change and returns all settings. Other settings keep the values that concurrent calls give them.
+    /// Applies the change and returns all settings. Does not overwrite settings that only a concurrent call changes.
     ///
     /// - Throws: `invalid-body` for a time zone that PostgreSQL does not know.
     func change(_ change: SettingsChange, of space: Space, by author: Author) async throws -> SpaceSettings {
@@ -43,8 +43,7 @@ final class SettingsStore: Sendable {
             """)
         guard let row = rows.first else {
             throw ServiceError(
-                .invalidBody, "This must be a time zone of the IANA database, such as Europe/Zurich.", field: "timeZone"
-            )
+                .invalidBody, "Expected a time zone of the IANA database, such as Europe/Zurich.", field: "timeZone")
         }
         return remember(try Self.settings(row), of: space)
     }

@@ -4,8 +4,8 @@ import MartletBackground
 import MartletPostgres
 import ServiceLifecycle
 
-/// Creates the daily partitions ahead of time, and drops those that no space keeps any more. Every instance does this;
-/// repeating it is harmless.
+/// Creates the daily partitions ahead of time, and drops the partitions that no space keeps any more. Every instance
+/// does this, because repeating the statements has no effect.
 struct EventDays: Service {
     private static let interval: Duration = .seconds(1_800)
     private static let retry: Duration = .seconds(10)

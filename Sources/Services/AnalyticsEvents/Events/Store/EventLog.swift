@@ -10,7 +10,8 @@ struct EventLog: Sendable {
         var next: EventCursor?
     }
 
-    /// A row of `analytics.events AS e` as a JSON object: what was sent, overlaid with what the server knows.
+    /// A row of `analytics.events AS e` as a JSON object: the event's properties, and the columns of the row, which
+    /// replace properties of the same name.
     static var json: PostgresQuery {
         """
         (e.properties || jsonb_strip_nulls(jsonb_build_object(

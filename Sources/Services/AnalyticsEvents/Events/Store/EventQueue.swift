@@ -22,8 +22,8 @@ final class EventQueue: Service {
     struct Limits: Sendable {
         var events = 20_000
         var sizeInBytes = 32 << 20
-        /// A batch takes whole requests as long as they have at most this many events together. A larger request
-        /// forms a batch of its own.
+        /// A batch contains whole requests that together have at most this many events. A larger request forms a batch
+        /// of its own.
         var maximumEventsPerBatch = 500
         var writers = 2
     }

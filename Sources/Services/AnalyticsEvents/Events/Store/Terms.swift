@@ -11,10 +11,10 @@ struct Term: Sendable, Hashable {
 /// Assigns numbers to terms when they first occur, and caches them.
 ///
 /// Each kind of term has a limit per space (`TermKind.maximum`); further terms count as `(other)`. So an app that sends
-/// ever-changing names neither fills the server nor makes every answer unreadable.
+/// a new name with every event neither fills the disk nor makes every answer unreadable.
 final class Terms: Sendable {
     private static let maximumKnown = 300_000
-    /// How long a full kind is not checked again; terms may have been freed by then.
+    /// How long a full kind is not checked again. In the meantime, terms may be deleted, which makes room for others.
     private static let fullFor: Duration = .seconds(60)
 
     private struct Group: Hashable {

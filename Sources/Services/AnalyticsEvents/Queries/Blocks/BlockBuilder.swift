@@ -5,8 +5,8 @@ import ServiceLifecycle
 
 /// Builds blocks from events that have been stored. Every instance tries; one works at a time.
 ///
-/// Time that was missed, because no instance ran or the installation had no blocks yet, is caught up step by step, the
-/// latest first. After each step the task sleeps as long as the step took, so it uses half a core at most.
+/// Periods without blocks, because no instance ran or the installation had no blocks yet, are processed step by step,
+/// the latest first. After each step the task sleeps as long as the step took, so it uses half a core at most.
 final class BlockBuilder: Service {
     private static let interval: Duration = .seconds(30)
     /// How long a block that could not be built is skipped.

@@ -1,5 +1,5 @@
-/// Plans the blocks of each space: one as soon as enough events have arrived, and one for the rest at
-/// the end of each day.
+/// Plans the blocks of each space: a block as soon as enough events have arrived, and a block for the remaining events
+/// at the end of each day.
 struct BlockPlan: Sendable, Equatable {
     /// Blocks start and end at multiples of this, in seconds.
     static let slot = 10
@@ -29,7 +29,8 @@ struct BlockPlan: Sendable, Equatable {
 
     /// Adds the events of one slot. Slots must be added in order of time.
     ///
-    /// - Parameter start: The start of the range that is planned, from which a space without waiting events is counted.
+    /// - Parameter start: The start of the planned range. The next block of a space without waiting events starts here,
+    ///   or where its last block ended.
     mutating func add(_ events: Int, of space: Int32, until end: Int, start: Int) {
         var place = waiting[space] ?? Waiting(since: max(start, cuts[space] ?? start), events: 0)
         place.events += events

@@ -7,7 +7,7 @@ import MartletPostgres
 /// transaction that began within it has ended. After that, its events no longer change; a block can be rebuilt at any
 /// time.
 struct BlockStore: Sendable {
-    /// Number of events from which a block is worth building.
+    /// The number of waiting events at which a block is planned.
     static let eventsPerBlock = 50_000
     /// Larger blocks are not built, and their events are read from the table. Only a bulk insert by the operator writes
     /// that many events within ten seconds.

@@ -50,7 +50,7 @@ struct AskFunnel: Endpoint {
     let store: QuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await context.askedSpace(spaces)
+        let space = try await context.questionSpace(spaces)
         let format = try request.format()
         let spanRequest = try request.spanRequest(intervals: [.none], default: .none)
         let question = try FunnelQuestion(try await BodyFields(request, ["steps", "windowSeconds"]))
@@ -81,7 +81,8 @@ extension FunnelQuestion {
             steps.allSatisfy({ (1...1_000).contains($0.utf8.count) && !$0.utf8.contains(0) })
         else {
             throw ServiceError(
-                .invalidBody, "A funnel must have 2 to 10 steps, each the name of an event.", field: "steps")
+                .invalidBody, "Expected 2 to 10 steps, each the name of an event, found \(steps.count).", field: "steps"
+            )
         }
         guard Set(steps).count == steps.count else {
             throw ServiceError(.invalidBody, "Each event may be a step only once.", field: "steps")

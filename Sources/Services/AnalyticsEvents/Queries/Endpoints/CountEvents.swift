@@ -110,7 +110,7 @@ struct CountEvents: Endpoint {
     let store: QuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await context.askedSpace(spaces)
+        let space = try await context.questionSpace(spaces)
         let format = try request.format()
         let question = try self.question(request)
         let intervals = try request.spanRequest(intervals: Span.Interval.allCases, default: group == nil ? .day : .none)
@@ -127,7 +127,7 @@ struct CountEvents: Endpoint {
 
     private func question(_ request: Request) throws -> CountQuestion {
         var question = CountQuestion(event: try request.text("event"))
-        question.group = try asked(request)
+        question.group = try requestedGroup(request)
         question.withPeople = group == nil ? try request.flag("people") : true
         question.limit = try request.number("limit", default: 10, in: 1...CountQuestion.maximumGroups)
         for name in CountQuestion.filterNames {
@@ -140,8 +140,8 @@ struct CountEvents: Endpoint {
         }
         if let condition = try request.text("where") {
             guard let sign = condition.firstIndex(of: "=") else {
-                throw ServiceError(
-                    .invalidParameter, "This must be a property and its value, such as plan=pro.", field: "where")
+                throw ServiceError.unexpectedParameter(
+                    "where", expected: "a property and its value, such as plan=pro", found: condition[...])
             }
             let path = try Self.path(String(condition[..<sign]), "where")
             question.filters.append(
@@ -150,7 +150,7 @@ struct CountEvents: Endpoint {
         return question
     }
 
-    private func asked(_ request: Request) throws -> CountQuestion.Group {
+    private func requestedGroup(_ request: Request) throws -> CountQuestion.Group {
         if let group { return .dimension(group) }
         let property = try request.text("property")
         let name = try request.text("group")
@@ -166,8 +166,8 @@ struct CountEvents: Endpoint {
         case let name?:
             if let dimension = Dimension(group: name) { return .dimension(dimension) }
             let names = Dimension.groups.map(\.name) + ["variants", "property"]
-            throw ServiceError(
-                .invalidParameter, "This must be one of \(names.joined(separator: ", ")).", field: "group")
+            throw ServiceError.unexpectedParameter(
+                "group", expected: "one of \(names.joined(separator: ", "))", found: name[...])
         }
     }
 
@@ -177,7 +177,7 @@ struct CountEvents: Endpoint {
             throw ServiceError(
                 .invalidParameter,
                 """
-                This must be the name of a property, or a path of at most \(CountQuestion.maximumDepth) names \
+                Expected the name of a property, or a path of at most \(CountQuestion.maximumDepth) names \
                 separated by dots.
                 """,
                 field: field)

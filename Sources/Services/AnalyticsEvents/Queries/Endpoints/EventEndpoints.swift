@@ -6,7 +6,7 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Counts the events themselves rather than roll-ups, which lag behind.
+/// Counts the events themselves, because roll-ups are some seconds behind.
 struct ReadLive: Endpoint {
     static let route = Route(
         .get, "/analytics/live", "readLive", "Counts the events and persons of the last 30 minutes.",
@@ -41,7 +41,7 @@ struct ReadLive: Endpoint {
     let store: QuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await context.askedSpace(spaces)
+        let space = try await context.questionSpace(spaces)
         let format = try request.format()
         let live = try await store.live(space)
         func named(_ list: [(name: String, events: Int)]) -> JSONValue {
@@ -110,7 +110,7 @@ struct ListEvents: Endpoint {
     let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await context.askedSpace(spaces)
+        let space = try await context.questionSpace(spaces)
         let format = try request.format()
         let question = try self.question(request)
         let events = try await store.events(question, in: space)
@@ -138,14 +138,14 @@ struct ListEvents: Endpoint {
         let from = try request.time("from") ?? to.addingTimeInterval(-86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Span.maximumDays) * 86_400 else {
             throw ServiceError(
-                .invalidParameter, "This must be before to, by at most \(Span.maximumDays) days.", field: "from")
+                .invalidParameter, "Expected a time before to, by at most \(Span.maximumDays) days.", field: "from")
         }
         var question = EventPageQuestion(
             from: from, to: to, event: try request.text("event"),
             limit: try request.number("limit", default: 100, in: 1...EventPageQuestion.maximumLimit))
         if let text = try request.text("person") {
             guard text.count == 16, text.allSatisfy(\.isHexDigit), let digits = UInt64(text, radix: 16) else {
-                throw ServiceError(.invalidParameter, "This must be 16 hexadecimal digits.", field: "person")
+                throw ServiceError.unexpectedParameter("person", expected: "16 hexadecimal digits", found: text[...])
             }
             question.person = Int64(bitPattern: digits)
         }

@@ -48,7 +48,7 @@ struct CountPeople: Endpoint {
     let store: QuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await context.askedSpace(spaces)
+        let space = try await context.questionSpace(spaces)
         let format = try request.format()
         let span = try await store.span(
             try request.spanRequest(intervals: Span.Interval.allCases, default: .day), in: space)
@@ -100,7 +100,7 @@ struct CountSessions: Endpoint {
     let store: QuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await context.askedSpace(spaces)
+        let space = try await context.questionSpace(spaces)
         let format = try request.format()
         let span = try await store.span(
             try request.spanRequest(intervals: Span.Interval.allCases, default: .day), in: space)
@@ -155,7 +155,7 @@ struct ReadRetention: Endpoint {
     let store: QuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await context.askedSpace(spaces)
+        let space = try await context.questionSpace(spaces)
         let format = try request.format()
         let span = try await store.span(
             try request.spanRequest(intervals: [.day, .week, .month], default: .day), in: space)

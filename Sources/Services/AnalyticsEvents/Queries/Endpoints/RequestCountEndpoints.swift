@@ -22,7 +22,7 @@ struct AddRequestCounts: Endpoint {
             Int(report.minute.timeIntervalSince1970) % 60 == 0
         else {
             throw ServiceError(
-                .invalidBody, "This must be the start of a minute within the last 7 days.", field: "minute")
+                .invalidBody, "Expected the start of a minute within the last 7 days.", field: "minute")
         }
         for count in report.counts {
             guard (1...64).contains(count.service.utf8.count), !count.service.utf8.contains(0),
@@ -31,7 +31,7 @@ struct AddRequestCounts: Endpoint {
             else {
                 throw ServiceError(
                     .invalidBody,
-                    "Each count must have a service, a status class of 0 to 9, and two non-negative numbers.",
+                    "Expected counts with a service, a status class of 0 to 9, and two non-negative numbers.",
                     field: "counts")
             }
         }
@@ -106,7 +106,7 @@ struct ListRequestCounts: Endpoint {
             ?? to.addingTimeInterval(interval == .minute ? -3_600 : interval == .hour ? -86_400 : -30 * 86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Self.maximumIntervals * interval.minutes * 60) else {
             throw ServiceError(
-                .invalidParameter, "This must be before to, by at most \(Self.maximumIntervals) intervals.",
+                .invalidParameter, "Expected a time before to, by at most \(Self.maximumIntervals) intervals.",
                 field: "from")
         }
         var table = AnswerTable(

@@ -23,35 +23,36 @@ struct SumExperiment: Endpoint {
             guard condition else { throw ServiceError(.invalidBody, sentence, field: field) }
         }
         let isName = { (name: String) in (1...1_000).contains(name.utf8.count) && !name.utf8.contains(0) }
-        try require((1...32).contains(question.appID.utf8.count), "This must be an app's id.", "appID")
-        try require(isName(question.experiment), "This must have 1 to 1,000 bytes and no NUL characters.", "experiment")
+        try require((1...32).contains(question.appID.utf8.count), "Expected an app's id.", "appID")
+        try require(isName(question.experiment), "Expected 1 to 1,000 bytes without NUL characters.", "experiment")
         try require(
             (1...ExperimentQuestion.maximumVariations).contains(question.variations.count),
-            "There must be 1 to 20 variations.", "variations")
+            "Expected 1 to 20 variations.", "variations")
         try require(
-            question.variations.allSatisfy(isName), "Each name must have 1 to 1,000 bytes and no NUL characters.",
+            question.variations.allSatisfy(isName), "Expected names of 1 to 1,000 bytes without NUL characters.",
             "variations")
-        try require((0...4_000_000_000).contains(question.from), "This must be a time in seconds since 1970.", "from")
-        try require(question.to > question.from, "This must be after from.", "to")
+        try require((0...4_000_000_000).contains(question.from), "Expected a time in seconds since 1970.", "from")
+        try require(question.to > question.from, "Expected a time after from.", "to")
         try require(
-            question.to - question.from <= Span.maximumDays * 86_400, "The span may have at most 800 days.", "to")
+            question.to - question.from <= Span.maximumDays * 86_400,
+            "Expected a time at most 800 days after from.", "to")
         try require(
-            question.metrics.count <= ExperimentQuestion.maximumMetrics, "There may be at most 20 metrics.", "metrics")
+            question.metrics.count <= ExperimentQuestion.maximumMetrics, "Expected at most 20 metrics.", "metrics")
         for metric in question.metrics {
             try require(
                 isName(metric.name) && isName(metric.event),
-                "Each name must have 1 to 1,000 bytes and no NUL characters.", "metrics")
+                "Expected names of 1 to 1,000 bytes without NUL characters.", "metrics")
             try require(
-                metric.property.map(isName) ?? true, "Each name must have 1 to 1,000 bytes and no NUL characters.",
+                metric.property.map(isName) ?? true, "Expected names of 1 to 1,000 bytes without NUL characters.",
                 "metrics")
             try require(
                 (metric.denominatorEvent != nil) == (metric.kind == .ratio),
-                "A ratio must have a denominatorEvent, and other metrics must not.", "metrics")
+                "Expected a denominatorEvent for ratios, and for no other metrics.", "metrics")
             try require(
                 metric.covariateDays.map {
                     (1...ExperimentQuestion.maximumCovariateDays).contains($0) && metric.kind != .ratio
                 } ?? true,
-                "A covariate must cover 1 to 90 days, and a ratio must not have one.", "metrics")
+                "Expected covariateDays from 1 to 90, and none for ratios.", "metrics")
         }
     }
 }

@@ -4,8 +4,8 @@ import ServiceLifecycle
 
 /// Rolls up stored events about every ten seconds. Every instance tries; one works at a time.
 ///
-/// Time that was missed, because no instance ran or events were restored, is caught up in steps of six hours, each in a
-/// transaction of its own.
+/// Periods that are not rolled up, because no instance ran or events were restored, are processed in steps of six
+/// hours, each in a separate transaction.
 final class RollUp: Service {
     private static let interval: Duration = .seconds(10)
     private static let intervalOfPruning: Duration = .seconds(3_600)

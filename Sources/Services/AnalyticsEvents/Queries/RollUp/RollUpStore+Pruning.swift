@@ -30,9 +30,9 @@ extension RollUpStore {
             """, timeout: Self.timeout)
     }
 
-    /// Deletes persons in whole chunks of bits, once none of a chunk was seen in the hours that are kept: visitors
-    /// without an id are new persons every day. A person who returns later is new. Does nothing while an instance rolls
-    /// up events.
+    /// Deletes persons in whole chunks of bits, once no person of a chunk was seen in the hours that are kept. This
+    /// limits the number of persons, because visitors without an id are new persons every day. A person who returns
+    /// later counts as new. Does nothing while an instance rolls up events.
     private func prunePersons() async throws {
         try await postgres.withTransaction { transaction in
             guard try await !transaction.query("SELECT FROM analytics.rollups FOR UPDATE SKIP LOCKED").isEmpty else {

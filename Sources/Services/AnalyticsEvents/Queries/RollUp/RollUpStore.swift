@@ -65,8 +65,8 @@ struct RollUpStore: Sendable {
         if events > nestedLoopLimit { try await transaction.execute("SET LOCAL enable_nestloop = off") }
     }
 
-    /// Identifies the history to which transaction ids belong. It changes with a restore, after which no event before
-    /// the watermark is looked at again.
+    /// Identifies the history to which transaction ids belong. A restore changes the history; after that, events before
+    /// the watermark are not looked at again.
     private static let epoch: PostgresQuery =
         "(\(PostgresQuery.recoveryTimeline) || '/' || 'analytics.rollups'::regclass::oid)"
 
@@ -80,7 +80,7 @@ struct RollUpStore: Sendable {
     static let wasVisible: PostgresQuery =
         "pg_visible_in_snapshot((done.top - ((done.top - e.xmin::text::bigint) & 4294967295))::text::xid8, done.seen)"
 
-    /// The columns of an event for the batch. The person is replaced by the account it is linked to by now.
+    /// The columns of an event for the batch. A person who is linked to an account by now is replaced by the account.
     static let batched: PostgresQuery =
         """
         e.at, coalesce((SELECT p.account FROM analytics.people AS p WHERE p.space = e.space AND p.person = e.person AND p.account <> 0), e.person),
@@ -103,7 +103,8 @@ struct RollUpStore: Sendable {
         return try rows.first?.decode(0) ?? 0
     }
 
-    /// Numbers persons who have no number yet. An account gets the number of its device, because it is the same person.
+    /// Numbers persons who have no number yet. An account gets the number of its device, because both are the same
+    /// person.
     private static func numberPeople(_ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             """

@@ -53,7 +53,7 @@ struct RollUpUserData: UserDataHolder {
         ).map { try $0.decode(0) }
     }
 
-    /// The days on which they may have been seen, counted from 1970, in any time zone.
+    /// The days on which these persons may have been seen in any time zone, counted from 1970.
     private static func days(of numbers: [Int], in space: Space, _ transaction: PostgresTransaction) async throws
         -> ClosedRange<Int>
     {
@@ -81,7 +81,7 @@ struct RollUpUserData: UserDataHolder {
         }
     }
 
-    /// Deletes the numbers. From then on they may be given to other persons.
+    /// Deletes the numbers, which may then be given to other persons.
     private static func forget(_ subject: UserSubjects.Subject, _ numbers: [Int], _ transaction: PostgresTransaction)
         async throws -> Int
     {

@@ -36,9 +36,10 @@ struct SavedQuestion: Sendable {
 
     /// - Throws: `invalid-body`.
     init(_ fields: BodyFields) throws {
-        guard let kind = Kind(rawValue: try fields.requiredString("kind")) else {
+        let kindName = try fields.requiredString("kind")
+        guard let kind = Kind(rawValue: kindName) else {
             let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ServiceError(.invalidBody, "This must be one of \(kinds).", field: "kind")
+            throw ServiceError.unexpectedMember("kind", expected: "one of \(kinds)", found: kindName)
         }
         self.kind = kind
         days = try fields.integer("days", in: 1...Span.maximumDays) ?? 30
@@ -51,7 +52,7 @@ struct SavedQuestion: Sendable {
         }
     }
 
-    /// What is stored, without the name and `isOnOverview`.
+    /// The stored form of the question, without the name and `isOnOverview`.
     var json: JSONValue {
         var members = [JSONValue.Member("kind", .string(kind.rawValue)), .init("days", .number(String(days)))]
         if let funnel {
@@ -69,12 +70,13 @@ struct SavedQuestion: Sendable {
         for (name, value) in parameters {
             guard (1...maximumValueSizeInBytes).contains(value.utf8.count), !value.utf8.contains(0) else {
                 throw ServiceError(
-                    .invalidBody, "This must have 1 to \(maximumValueSizeInBytes) bytes.", field: "parameters.\(name)")
+                    .invalidBody, "Expected 1 to \(maximumValueSizeInBytes) bytes.", field: "parameters.\(name)")
             }
         }
         if let interval = parameters["interval"], Span.Interval(rawValue: interval) == nil {
             let names = Span.Interval.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ServiceError(.invalidBody, "This must be one of \(names).", field: "parameters.interval")
+            throw ServiceError.unexpectedMember(
+                "parameters.interval", expected: "one of \(names)", found: interval)
         }
         return parameters
     }

@@ -23,7 +23,7 @@ struct ListSavedQuestions: Endpoint {
     let questions: SavedQuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        .page(try await questions.list(in: try await context.askedSpace(spaces)))
+        .page(try await questions.list(in: try await context.questionSpace(spaces)))
     }
 }
 
@@ -41,7 +41,7 @@ struct ReadSavedQuestion: Endpoint {
     let questions: SavedQuestionStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let space = try await context.askedSpace(spaces)
+        let space = try await context.questionSpace(spaces)
         guard let json = try await questions.read(context.component("name"), in: space) else {
             throw ServiceError.noSavedQuestion
         }
@@ -73,7 +73,7 @@ struct SaveQuestion: Endpoint {
         guard SavedQuestion.isName(name) else {
             throw ServiceError(
                 .invalidPath,
-                "This must be a line of 1 to \(SavedQuestion.maximumNameLength) characters without a slash.",
+                "Expected a line of 1 to \(SavedQuestion.maximumNameLength) characters without a slash.",
                 field: "name")
         }
         let question = try SavedQuestion(try await BodyFields(request, SavedQuestion.fields))

@@ -26,7 +26,8 @@ struct SavedQuestionStore: Sendable {
     /// - Throws: `limit-exceeded` beyond `SavedQuestion.maximumPerSpace`.
     func save(_ question: SavedQuestion, as name: String, in space: Space, by author: Author) async throws -> String {
         let rows = try await postgres.withTransaction { transaction in
-            // A statement of its own: the snapshot of the next one, which counts, is taken after the wait.
+            // A separate statement that waits for the lock. The next statement, which counts, then gets a snapshot from
+            // after the wait.
             try await transaction.execute(
                 "SELECT pg_advisory_xact_lock(hashtextextended(\("martlet.analytics.questions \(space.id)"), 0))")
             return try await transaction.query(

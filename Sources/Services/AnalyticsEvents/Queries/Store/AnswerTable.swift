@@ -15,7 +15,7 @@ struct AnswerTable: Sendable {
         case count(Int)
         case real(Double)
 
-        /// A text cell; an empty one for nil.
+        /// A text cell; an empty cell for nil.
         static func of(_ text: String?) -> Cell { text.map { Cell.text($0) } ?? Cell.none }
         static func of(_ count: Int?) -> Cell { count.map { Cell.count($0) } ?? Cell.none }
         static func of(_ number: Double?) -> Cell { number.map { Cell.real($0) } ?? Cell.none }

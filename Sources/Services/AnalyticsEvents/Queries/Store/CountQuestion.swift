@@ -23,7 +23,7 @@ struct CountQuestion: Sendable {
     var group = Group.none
     var filters: [Filter] = []
     var withPeople = false
-    /// Maximum number of values listed; all others are summed up as one.
+    /// Maximum number of values listed; all other values are summed up in one row.
     var limit = 10
 
     /// The tables that can answer the question.

@@ -23,9 +23,8 @@ extension Request {
     {
         guard let text = uri.queryParameters[name] else { return choice }
         guard let choice = choices.first(where: { $0.rawValue == text }) else {
-            throw ServiceError(
-                .invalidParameter, "Expected one of \(choices.map(\.rawValue).joined(separator: ", ")).",
-                field: String(name))
+            throw ServiceError.unexpectedParameter(
+                name, expected: "one of \(choices.map(\.rawValue).joined(separator: ", "))", found: text)
         }
         return choice
     }
@@ -34,7 +33,8 @@ extension Request {
     func text(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name].map(String.init), !text.isEmpty else { return nil }
         guard text.utf8.count <= 1_000, !text.utf8.contains(0) else {
-            throw ServiceError(.invalidParameter, "It is too long.", field: String(name))
+            throw ServiceError(
+                .invalidParameter, "Expected at most 1000 bytes without NUL characters.", field: String(name))
         }
         return text
     }
@@ -42,7 +42,8 @@ extension Request {
     private func day(_ name: Substring) throws -> String? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let day = CalendarDay(text), (2_000...2_099).contains(day.year) else {
-            throw ServiceError(.invalidParameter, "Expected a day such as 2026-11-22.", field: String(name))
+            throw ServiceError.unexpectedParameter(
+                name, expected: "a day from 2000 to 2099, such as 2026-11-22", found: text)
         }
         return String(text)
     }
@@ -50,10 +51,8 @@ extension Request {
     private func timeZone() throws -> String? {
         guard let text = uri.queryParameters["timeZone"] else { return nil }
         guard TimeZone(iana: String(text)) != nil else {
-            throw ServiceError(
-                .invalidParameter,
-                "There is no such time zone; use a name of the IANA database, such as Europe/Dublin.",
-                field: "timeZone")
+            throw ServiceError.unexpectedParameter(
+                "timeZone", expected: "a time zone of the IANA database, such as Europe/Dublin", found: text)
         }
         return String(text)
     }
@@ -63,7 +62,7 @@ extension ServiceContext {
     /// The space that a question is about, if the principal may read it.
     ///
     /// - Throws: `forbidden`, `app-not-found`, and as `author(may:_:)`.
-    func askedSpace(_ spaces: Spaces) async throws -> Space {
+    func questionSpace(_ spaces: Spaces) async throws -> Space {
         _ = try author(may: .read, .analytics)
         return try await spaces.space(of: try principal)
     }

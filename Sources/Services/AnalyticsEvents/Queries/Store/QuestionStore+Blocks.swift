@@ -60,7 +60,7 @@ extension QuestionStore {
         }
     }
 
-    // MARK: What is asked for
+    // MARK: Requests to blocks
 
     private static func group(_ group: CountQuestion.Group, _ request: inout BlockRequest) -> EventTally.Group {
         if let dimension = BlockDimension(group) { return .dimension(request.place(of: dimension)) }

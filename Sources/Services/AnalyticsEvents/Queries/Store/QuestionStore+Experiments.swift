@@ -4,15 +4,15 @@ import MartletCore
 import MartletPostgres
 
 extension QuestionStore {
-    /// For all statements of one question together. A second less than the config service waits, so that no work
-    /// continues after it has given up.
+    /// Time limit for all statements of one question together: a second less than the config service waits, so that no
+    /// work continues after the config service has given up.
     private static let sumsTimeout: Duration = .seconds(24)
 
     /// Sums over the units of an experiment.
     ///
-    /// A unit is a person with an event in the span that carries `experiment=variation` among its variants. Its events
-    /// count from the first such event on; a unit without the metric's event counts as 0. Units with several variations
-    /// are counted separately. A covariate is the same sum over the days before that first event.
+    /// A unit is a person with an event in the span that has `experiment=variation` among its variants. The unit's
+    /// events count from the first such event on; a unit without the metric's event counts as 0. Units with several
+    /// variations are counted separately. A covariate is the same sum over the days before the first such event.
     ///
     /// - Throws: `question-too-large`, `too-many-requests`.
     func sums(_ question: ExperimentQuestion, in space: Space) async throws -> ExperimentSums {

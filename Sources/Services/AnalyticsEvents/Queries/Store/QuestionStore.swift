@@ -6,10 +6,10 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Answers questions from roll-ups, which is fast; from blocks of events; or from the events themselves. The latter two
-/// are limited in number and time.
+/// Answers questions from roll-ups, which is fast; from blocks of events; or from the events themselves. Questions to
+/// blocks and events are limited in number and time.
 struct QuestionStore: Sendable {
-    /// Maximum number of concurrent questions to the events in one process, and of those that wait.
+    /// Maximum number of concurrent questions to the events in one process, and maximum number of waiting questions.
     static let maximumRaw = 2
     static let maximumRawWaiting = 16
     /// Time limit of one question to the events.
@@ -56,7 +56,7 @@ struct QuestionStore: Sendable {
     /// - Throws: `invalid-parameter`, `limit-exceeded`.
     func span(_ request: Span.Request, in space: Space) async throws -> Span {
         let zones = try await self.zones(of: space)
-        let zone = request.timeZone ?? zones.wanted
+        let zone = request.timeZone ?? zones.current
         let rows: PostgresRows
         do {
             rows = try await postgres.query(Self.spanQuery(request, zone))
@@ -89,7 +89,7 @@ struct QuestionStore: Sendable {
             labels: try row.decode(5), asOf: zones.asOf, rolledTimeZone: zones.rolled)
     }
 
-    private func zones(of space: Space) async throws -> (wanted: String, rolled: String?, asOf: Date?) {
+    private func zones(of space: Space) async throws -> (current: String, rolled: String?, asOf: Date?) {
         let rows = try await postgres.query(
             """
             SELECT coalesce((SELECT time_zone FROM analytics.settings WHERE space = \(space.id)), 'UTC'),

@@ -28,8 +28,8 @@ struct Span: Sendable {
     /// The first and the last day.
     let from: String
     let to: String
-    /// The start of each interval and the end of the last, in seconds since 1970. Intervals are cut off at the ends of
-    /// the span.
+    /// The start of each interval and the end of the last, in seconds since 1970. The first and the last interval are
+    /// shorter if the span does not begin or end at an interval's bounds.
     let bounds: [Int]
     /// The bounds as days since 1970 in the time zone.
     let days: [Int]

@@ -29,8 +29,8 @@ struct ListAlertDeliveries: Endpoint {
         let states = AlertDeliveryStore.State.allCases.map(\.rawValue)
         let state = try parameters["state"].map { text in
             guard let state = AlertDeliveryStore.State(rawValue: String(text)) else {
-                throw ServiceError(
-                    .invalidParameter, "The state must be one of \(states.joined(separator: ", ")).", field: "state")
+                throw ServiceError.unexpectedParameter(
+                    "state", expected: "one of \(states.joined(separator: ", "))", found: text)
             }
             return state
         }

@@ -44,7 +44,7 @@ struct ReadAlert: Endpoint {
     }
 }
 
-/// The alert reports only what happens from now on.
+/// The alert reports only events from now on.
 struct CreateAlert: Endpoint {
     static let route = Route(
         .post, "/crashes/alerts", "createAlert", "Creates an alert.", callers: .manager(.create, .crashes),

@@ -61,8 +61,8 @@ struct ChangeIssue: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.crashes(may: .update, tracking.spaces)
         let number = try context.issueNumber
-        let changes = try await tracking.wanted(
-            try await BodyFields(request, IssueChange.fields), askedBy: try context.principal)
+        let changes = try await tracking.changes(
+            in: try await BodyFields(request, IssueChange.fields), by: try context.principal)
         let ids = try await tracking.changes.make(changes, to: [number], by: author, in: space)
         guard let id = ids.first else { throw ServiceError(.issueNotFound) }
         return .json(try await tracking.answer(id, in: space))
@@ -97,7 +97,7 @@ struct ChangeIssues: Endpoint {
         let (space, author) = try await context.crashes(may: .update, tracking.spaces)
         let body = try await BodyFields(request, IssueChange.fields.union(["issues"]))
         let issues = try body.issues("issues")
-        let changes = try await tracking.wanted(body, askedBy: try context.principal)
+        let changes = try await tracking.changes(in: body, by: try context.principal)
         let ids = try await tracking.changes.make(changes, to: issues, by: author, in: space)
         return .page(
             try await tracking.assignees.named(try await tracking.reader.read(ids, in: space), .crashes, in: space))
@@ -158,8 +158,8 @@ struct ListIssueHistory: Endpoint {
     }
 }
 
-/// Atomic: nothing is merged if one of the issues does not exist. The numbers of merged issues lead to this one from
-/// then on, and later reports of them are added to it.
+/// Atomic: nothing is merged if one of the issues does not exist. After a merge, the numbers of the merged issues lead
+/// to this issue, and their later reports are added to it.
 struct MergeIssues: Endpoint {
     static let route = Route(
         .post, "/crashes/issues/{issue}/merge", "mergeIssues", "Merges other issues into an issue.",
@@ -191,7 +191,7 @@ struct MergeIssues: Endpoint {
     }
 }
 
-/// The counts of stored reports move with them; those of deleted reports stay.
+/// The counts of stored reports move with the reports. The counts of deleted reports stay.
 struct SplitIssue: Endpoint {
     static let route = Route(
         .post, "/crashes/issues/{issue}/part", "partIssue",
@@ -224,7 +224,7 @@ struct SplitIssue: Endpoint {
         guard !hashes.isEmpty, hashes.allSatisfy({ $0.wholeMatch(of: /[0-9a-f]{32}/) != nil }) else {
             throw ServiceError(
                 .invalidBody,
-                "This must be a list of 1 to \(Self.maximumHashes) hashes, each of 32 lower-case hexadecimal digits.",
+                "Expected 1 to \(Self.maximumHashes) hashes, each of 32 lower-case hexadecimal digits.",
                 field: "hashes")
         }
         let (new, number) = try await tracking.merging.split(hashes, from: id, by: author, in: space)
@@ -263,11 +263,12 @@ extension BodyFields {
     fileprivate func issues(_ name: String) throws -> [Int32] {
         guard case .array(let elements) = self[name], (1...IssueChanges.maximumPerCall).contains(elements.count) else {
             throw ServiceError(
-                .invalidBody, "This must be a list of 1 to \(IssueChanges.maximumPerCall) issue numbers.", field: name)
+                .invalidBody, "Expected an array of 1 to \(IssueChanges.maximumPerCall) issue numbers.", field: name)
         }
         return try elements.map { element in
             guard case .number(let literal) = element, let number = Int32(literal), number > 0 else {
-                throw ServiceError(.invalidBody, "An issue number must be a positive integer.", field: name)
+                throw ServiceError(
+                    .invalidBody, "Expected issue numbers of at least 1, found \(element.phrase).", field: name)
             }
             return number
         }

@@ -55,14 +55,14 @@ extension BlockReader {
             SELECT p.block, p.name, p.is_screen, p.path, p.content FROM analytics.block_properties AS p
             WHERE p.block = ANY (\(blocks)) AND p.path = ANY (\([name, "*", "*.*"] + above)) \(names)
             """)
-        let asked = Set(parts.map { PartKey(block: $0.block, name: $0.name, isScreen: $0.isScreen) })
+        let requested = Set(parts.map { PartKey(block: $0.block, name: $0.name, isScreen: $0.isScreen) })
         var kept: [PartKey: [UInt8]] = [:]
         // Parts that had too many paths: a path that is missing may still have values.
         var others: Set<PartKey> = []
         for row in rows {
             let key = PartKey(
                 block: numbers[try row.decode(0)] ?? 0, name: try row.decode(1), isScreen: try row.decode(2))
-            guard asked.contains(key) else { continue }
+            guard requested.contains(key) else { continue }
             let found: String = try row.decode(3)
             if found == name, let content: [UInt8] = try row.decode(4) {
                 kept[key] = content

@@ -33,7 +33,7 @@ struct BlockReader: Sendable {
     }
 }
 
-/// The blocks cannot answer the question, or it would take too much; the events must be queried.
+/// The blocks cannot answer the question, or not within the limits of memory; the events must be queried.
 struct NotInBlocks: Error {}
 
 /// The bytes of a block do not have the expected format.

@@ -72,8 +72,8 @@ extension EventTally {
             }
             for (profile, place) in block.terms[dimension].places.enumerated() { offsets[profile] = values[Int(place)] }
         }
-        for case .term(let dimension, let wanted) in filters {
-            let place = block.terms[dimension].different.firstIndex(of: wanted).map { UInt32($0) }
+        for case .term(let dimension, let expected) in filters {
+            let place = block.terms[dimension].different.firstIndex(of: expected).map { UInt32($0) }
             for (profile, found) in block.terms[dimension].places.enumerated() where found != place || place == nil {
                 offsets[profile] = -1
             }
@@ -82,9 +82,9 @@ extension EventTally {
     }
 
     private mutating func applyProperties(to cells: UnsafeMutablePointer<Int32>, _ part: BlockPart) throws {
-        for case .text(let path, let wanted) in filters {
+        for case .text(let path, let expected) in filters {
             let list = found.room(for: part.events)
-            let place = try part.readProperty(path, into: list).firstIndex(of: wanted).map { UInt32($0 + 1) }
+            let place = try part.readProperty(path, into: list).firstIndex(of: expected).map { UInt32($0 + 1) }
             for index in 0..<part.events where list[index] != place || place == nil { cells[index] = -1 }
         }
         guard case .property(let path) = group else { return }

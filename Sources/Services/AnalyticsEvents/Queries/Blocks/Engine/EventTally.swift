@@ -73,7 +73,7 @@ struct EventTally {
     ///
     /// - Parameter placeOf: The place of each value.
     /// - Returns: Counts by place, then interval.
-    /// - Throws: `NotInBlocks` if it takes more than `maximumPasses`; as `BlockScan.forEach`.
+    /// - Throws: `NotInBlocks` if counting needs more than `maximumPasses`; as `BlockScan.forEach`.
     mutating func people(_ scan: BlockScan, placeOf: [Int], places placeCount: Int) async throws -> [Int] {
         let cellCount = placeCount * intervalCount
         let persons = scan.personCount + 1

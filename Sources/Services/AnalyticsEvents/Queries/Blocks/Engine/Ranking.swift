@@ -40,7 +40,7 @@ struct Ranking {
         return places
     }
 
-    /// - Parameter people: Number of persons by place, then interval; nil if they were not asked for.
+    /// - Parameter people: Number of persons by place, then interval; nil if persons are not counted.
     func rows(_ people: [Int]?) -> [CountRow] {
         let intervals = tally.intervalCount
         func row(_ place: Int, _ interval: Int, _ values: ArraySlice<Value>, isOther: Bool = false) -> CountRow? {
