@@ -31,5 +31,6 @@ extension AuthService {
         Migration(number: 24, name: "audit_targets", sql: PackageResources._24_audit_targets_sql),
         Migration(number: 25, name: "waiting_jobs", sql: PackageResources._25_waiting_jobs_sql),
         Migration(number: 26, name: "status", sql: PackageResources._26_status_sql),
+        Migration(number: 27, name: "statements", sql: PackageResources._27_statements_sql),
     ]
 }
