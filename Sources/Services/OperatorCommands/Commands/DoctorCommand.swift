@@ -66,15 +66,8 @@ struct DoctorCommand: AsyncParsableCommand {
             + problems(last).filter { !open.contains($0) }.map { "solved \($0)" }
     }
 
-    private var stateFolder: String {
-        let package = "/var/lib/martlet"
-        if let state { return state }
-        return !FileManager.default.fileExists(atPath: ".martlet")
-            && FileManager.default.fileExists(atPath: package + "/connection.json") ? package : ".martlet"
-    }
-
     private func findings() async -> [Finding] {
-        let state = stateFolder
+        let state = StateFolder.path(state)
         let connection = try? Connection.read(from: URL(fileURLWithPath: state).appending(path: "connection.json"))
         let (ofDatabase, dataFolder) = await databaseFindings(connection)
         var findings = ofDatabase
