@@ -78,7 +78,11 @@ import Testing
         #expect(lines(days: 3) == ["WRONG ", "ok    ", "ok    ", "ok    "])
         #expect(lines(days: 16) == ["WRONG ", "ok    ", "ok    ", "note  "])
         try write("proof.json", #"{"id":"a","time":"2027-01-15T08:00:00Z","result":"bad","seconds":1}"#)
-        try write("runs.json", #"[{"command":"now","time":"2027-01-15T08:00:00Z","seconds":2,"result":"failed"}]"#)
+        let failed = #"{"command":"now","time":"2027-01-15T08:00:00Z","seconds":2,"result":"failed"}"#
+        try write("runs.json", "[\(failed)]")
+        #expect(lines(days: 1) == ["ok    ", "WRONG ", "WRONG ", "ok    "])
+        let files = #"{"command":"files","time":"2027-01-15T08:15:00Z","seconds":2,"result":"good"}"#
+        try write("runs.json", "[\(failed),\(files)]")
         #expect(lines(days: 1) == ["ok    ", "WRONG ", "WRONG ", "ok    "])
         try write("runs.json", #"[{"command":"now","time":"2027-01-15T08:00:00Z","seconds":2,"result":"cancelled"}]"#)
         #expect(lines(days: 1) == ["ok    ", "ok    ", "WRONG ", "ok    "])

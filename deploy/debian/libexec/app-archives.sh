@@ -257,6 +257,7 @@ summarize() {
             --argjson since "$(stat -c %Y "$units/martlet-backup@app-$app.timer")" '
             def latest: map(fromdate) + [$since] | max;
             "martlet_app_backup_last_success_seconds{app=\"\($app)\"} \([.[] | select(.result == "good").time] | latest)",
-            "martlet_app_backup_last_proof_seconds{app=\"\($app)\"} \([$proofs[0][].good | select(. != null).time] | latest)"'
+            "martlet_app_backup_last_proof_seconds{app=\"\($app)\"} \([$proofs[0][].good | select(. != null).time] | latest)",
+            "martlet_app_backup_failing{app=\"\($app)\"} \(if (.[-1].result // "") == "failed" then 1 else 0 end)"'
     done | sort | write_private "$exporter/martlet_app_backup.prom" root: 0644
 }

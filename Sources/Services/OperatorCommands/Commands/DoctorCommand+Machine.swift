@@ -97,7 +97,7 @@ extension DoctorCommand {
         var lastProof: Date?
         /// Whether the last backup that was restored to try it was as it should be.
         var isProofGood = true
-        /// The last run, if it failed: `now failed at 2026-11-28T03:00:04Z`.
+        /// A command whose last run failed: `now failed at 2026-11-28T03:00:04Z`.
         var failure: String?
     }
 
@@ -123,7 +123,10 @@ extension DoctorCommand {
         let runs = read("runs.json", as: [Run].self)
         guard backups != nil || runs != nil else { return nil }
         let proof = read("proof.json", as: Proof.self)
-        let failure = runs?.last.flatMap { $0.result == "failed" ? "\($0.command) failed at \($0.time)" : nil }
+        // Other commands may have run since then.
+        let last = Dictionary((runs ?? []).map { ($0.command, $0) }) { _, later in later }.values
+        let failed = last.filter { $0.result == "failed" }.min { $0.time < $1.time }
+        let failure = failed.map { "\($0.command) failed at \($0.time)" }
         return BackupState(
             lastBackup: backups?.map(\.time).max(), lastProof: proof?.time, isProofGood: proof?.result != "bad",
             failure: failure)
@@ -145,7 +148,7 @@ extension DoctorCommand {
                 "the last backup is younger than two days", isGood: isYounger(state.lastBackup, days: 2),
                 otherwise: "journalctl -u 'martlet-backup@*', then martlet backup now"),
             Finding(
-                "the last run of martlet backup did not fail", isGood: state.failure == nil,
+                "the last run of each martlet backup command did not fail", isGood: state.failure == nil,
                 otherwise: "\(state.failure ?? ""); martlet backup history"),
             Finding(
                 "the last backup that was tried restores", isGood: state.isProofGood,
