@@ -27,6 +27,21 @@ import Testing
         }
     }
 
+    @Test func `a schema is compared with a program without changing it`() async throws {
+        try await withDatabase { client in
+            #expect(
+                try await client.migrationState(schema: "s", [Self.second, Self.first])
+                    == MigrationState(pending: [1, 2]))
+            _ = try await client.migrate(schema: "s", [Self.first, Self.second])
+            #expect(try await client.migrationState(schema: "s", [Self.first, Self.second]) == MigrationState())
+            let edited = migration(1, "SELECT 1")
+            #expect(
+                try await client.migrationState(schema: "s", [edited, migration(3, "SELECT 1")])
+                    == MigrationState(pending: [3], edited: [1], unknown: [2]))
+            #expect(try await Self.numbers(client) == [1, 2])
+        }
+    }
+
     @Test func `an edited migration is refused, and nothing after it is applied`() async throws {
         try await withDatabase { client in
             _ = try await client.migrate(schema: "s", [Self.first])

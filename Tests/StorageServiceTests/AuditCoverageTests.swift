@@ -26,7 +26,8 @@ import Testing
         "analytics.commit_fixes", "notifications.deliveries",
         // Kept by the services for themselves
         "auth.attempts", "auth.id_token_keys", "auth.job_files", "auth.job_portions", "auth.jobs", "auth.key_ring",
-        "auth.mail_counts", "auth.signing_keys", "auth.status_lease", "auth.status_samples", "auth.user_changes",
+        "auth.mail_counts", "auth.signing_keys", "auth.statement_samples", "auth.statements", "auth.status_lease",
+        "auth.status_samples", "auth.user_changes",
         "storage.hook_spaces", "storage.job_files", "storage.job_portions", "storage.slow_queries",
         "storage.spaces", "_changes_floor", "_hook_deliveries", "_hook_failures", "_idempotency", "_orphans",
         "_role_guesses",

@@ -1,10 +1,12 @@
 """The kinds of harm. Each is a function that does it and undoes it; from its return on, the time to recover is measured."""
 import os, pathlib, random, resource, signal, subprocess, time
 
+from relay import delayed
 from server import PORT, SERVICES
 
 PROCESSES = ["gateway", *SERVICES, "postgres"]
 PAUSE = 3  # seconds that a process stands still, or a link is dead
+DELAYED = 8  # seconds for which packets are delayed, or the disk is slow
 pick = random.Random(23)
 
 
@@ -54,6 +56,36 @@ def lack_files(server, name):
     time.sleep(4)
     if server.pid(name) == pid:
         resource.prlimit(pid, resource.RLIMIT_NOFILE, before)
+
+
+def lack_memory(server, name):
+    """For four seconds the process may have 1 MiB more memory than it has."""
+    pid = server.pid(name)
+    status = pathlib.Path(f"/proc/{pid}/status").read_text()
+    size = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmData:")) * 1024
+    before = resource.prlimit(pid, resource.RLIMIT_DATA)
+    resource.prlimit(pid, resource.RLIMIT_DATA, (size + (1 << 20), before[1]))
+    time.sleep(4)
+    try:
+        if server.pid(name) == pid:
+            resource.prlimit(pid, resource.RLIMIT_DATA, before)
+    except ProcessLookupError:
+        pass  # It died of it and has not been started again yet.
+
+
+def delay_packets(port):
+    """What is sent to and from a port arrives 0.1 to 0.3 s later. Existing connections are reset, so that new ones are made."""
+    with delayed(port):
+        time.sleep(DELAYED)
+
+
+def slow_disk(server):
+    """Each flush of a file takes half a second longer: of PostgreSQL's WAL, and of files and spools of services."""
+    server.slow_disk.touch()
+    try:
+        time.sleep(DELAYED)
+    finally:
+        server.slow_disk.unlink()
 
 
 def fill_disk(server):
@@ -109,5 +141,11 @@ def all_once(server):
     for name, port in [*SERVICES.items(), ("gateway", PORT)]:
         yield f"{name}: every packet lost for {PAUSE} s", lambda: drop_packets(port, 1)
         yield f"{name}: 20 % of packets lost for {2 * PAUSE} s", lambda: drop_packets(port, 0.2)
+    for name, port in [*SERVICES.items(), ("gateway", PORT)]:
+        yield f"{name}: packets 0.1 to 0.3 s late for {DELAYED} s", lambda: delay_packets(port)
+    for name in ["gateway", *SERVICES]:
+        yield f"{name}: no more memory for 4 s", lambda: lack_memory(server, name)
+    if server.slow_disk:
+        yield f"everything: each flush takes 0.5 s longer for {DELAYED} s", lambda: slow_disk(server)
     yield "everything: disk full for 5 s", lambda: fill_disk(server)
     yield "supervisor: SIGKILL, then a new one", lambda: kill_supervisor(server)

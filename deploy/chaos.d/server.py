@@ -10,7 +10,12 @@ root = pathlib.Path(__file__).resolve().parent.parent.parent
 class Server:
     def __init__(self, folder, programs, settings={}):
         self.folder, self.programs, self.state = pathlib.Path(folder), pathlib.Path(programs), pathlib.Path(folder) / "state"
-        self.settings = settings
+        # The file that makes the disk slow while it exists; None without the library that does so.
+        library = os.environ.get("CHAOS_SLOW_DISK_LIBRARY")
+        self.slow_disk = self.folder / "slow-disk" if library else None
+        self.settings = dict(settings)
+        if library:
+            self.settings.update(LD_PRELOAD=library, CHAOS_SLOW_DISK=str(self.slow_disk))
         self.log = open(self.folder / "up.log", "ab")
         self.start()
         self.apps = [self.connection, self.create_app()]

@@ -138,7 +138,8 @@ public struct AuthService: ServiceDefinition {
             sessions: sessions, deletions: userDataJobs.deletions,
             codes: provider.codes,
             places: places, proofs: mailing.proofs, flows: federation.flows, audit: audit,
-            auditRetentionInDays: auditRetentionInDays, status: status, now: now, logger: logger)
+            auditRetentionInDays: auditRetentionInDays, status: status, statements: statements, now: now,
+            logger: logger)
         let services: [any Service] = [
             postgres, feed, revocations, signIns.signingKeys, hasher, mailing.client, worker, signOutWorker,
             housekeeping, StatusSampler(store: status, health: health, logger: logger, now: now),
@@ -179,6 +180,7 @@ public struct AuthService: ServiceDefinition {
     var pictures: PictureStore { PictureStore(postgres: postgres) }
     var audit: AuditStore { AuditStore(postgres: postgres) }
     var status: StatusStore { StatusStore(postgres: postgres) }
+    var statements: StatementStore { StatementStore(postgres: postgres) }
     /// The people who run the server.
     var staff: StaffStore { StaffStore(postgres: postgres) }
     var passwordCheck: PasswordCheck {

@@ -3,7 +3,8 @@ import Logging
 import MartletBackground
 
 /// Deletes expired data every hour: sessions, revocations, counted attempts, authorization codes, provider sign-in
-/// flows, sign-in addresses, mail proofs and counts, receipts, entries of the audit log, the history of the status.
+/// flows, sign-in addresses, mail proofs and counts, receipts, entries of the audit log, the histories of the status and
+/// of statements.
 struct Housekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
 
@@ -16,6 +17,7 @@ struct Housekeeping: PeriodicWork {
     let audit: AuditStore
     let auditRetentionInDays: Int
     let status: StatusStore
+    let statements: StatementStore
     let now: @Sendable () -> Date
     let logger: Logger
 
@@ -28,5 +30,6 @@ struct Housekeeping: PeriodicWork {
         try await flows.clean()
         try await audit.prune(olderThan: auditRetentionInDays)
         try await status.prune(at: now())
+        try await statements.prune(at: now())
     }
 }

@@ -32,5 +32,6 @@ extension AuthService {
         Migration(number: 25, name: "waiting_jobs", sql: PackageResources._25_waiting_jobs_sql),
         Migration(number: 26, name: "status", sql: PackageResources._26_status_sql),
         Migration(number: 27, name: "staff_passwords", sql: PackageResources._27_staff_passwords_sql),
+        Migration(number: 28, name: "statements", sql: PackageResources._28_statements_sql),
     ]
 }

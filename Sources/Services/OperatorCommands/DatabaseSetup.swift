@@ -39,7 +39,22 @@ package struct DatabaseSetup {
             try await transaction.execute(
                 "REVOKE EXECUTE ON FUNCTION pg_catalog.set_config(text, text, boolean) FROM PUBLIC")
             try await transaction.execute("REVOKE USAGE ON LANGUAGE plpgsql, sql FROM PUBLIC")
+            try await Self.createStatementStatistics(transaction)
         }
+    }
+
+    /// Creates the extension `pg_stat_statements` where the server has loaded its library. `auth.statement_counts()`
+    /// reads it for the history of statements.
+    private static func createStatementStatistics(_ transaction: PostgresTransaction) async throws {
+        let isPossible: Bool = try await transaction.query(
+            """
+            SELECT 'pg_stat_statements'
+                    = ANY (string_to_array(replace(current_setting('shared_preload_libraries'), ' ', ''), ','))
+                AND EXISTS (SELECT FROM pg_available_extensions WHERE name = 'pg_stat_statements')
+                AND EXISTS (SELECT FROM pg_namespace WHERE nspname = 'public')
+            """)[0].decode(0)
+        guard isPossible else { return }
+        try await transaction.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public")
     }
 
     private func makeRole(_ service: ServiceRole) async throws {

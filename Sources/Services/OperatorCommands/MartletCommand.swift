@@ -12,7 +12,7 @@ public struct MartletCommand: AsyncParsableCommand {
             SetupCommand.self, UpCommand.self, MigrateCommand.self, AppCommand.self, KeyCommand.self,
             StaffCommand.self, BackupCommand.self, RestoreCommand.self, ConnectionCommand.self, DoctorCommand.self,
             HealthCommand.self, OpenAPICommand.self, RulesCommand.self, TypesCommand.self,
-            VersionCommand.self,
+            UpgradeCommand.self, VersionCommand.self,
         ])
 
     public init() {}

@@ -29,13 +29,16 @@ struct ProcessReading {
     }
 }
 
-/// Sets the metrics `process_…` on request.
+/// Sets the metrics `process_…` and `martlet_disk_…` on request.
 enum ProcessMetrics {
     private static let memory = Gauge(label: "process.resident_memory_bytes")
     private static let cpu = FloatingPointCounter(label: "process.cpu_seconds_total")
     /// The value that `cpu` has reached.
     private static let cpuSeconds = Mutex(0.0)
     private static let descriptors = Gauge(label: "process.open_fds")
+    private static let maximumDescriptors = Gauge(label: "process.max_fds")
+    private static let diskSize = Gauge(label: "martlet.disk.size_bytes")
+    private static let diskAvailable = Gauge(label: "martlet.disk.available_bytes")
 
     static func update() {
         let reading = ProcessReading.current()
@@ -47,5 +50,9 @@ enum ProcessMetrics {
             }
         }
         if let open = reading.openFiles { descriptors.record(open) }
+        maximumDescriptors.record(OpenFileLimit.current)
+        let host = HostReading.current()
+        diskSize.record(host.diskSizeInBytes)
+        diskAvailable.record(host.diskAvailableInBytes)
     }
 }

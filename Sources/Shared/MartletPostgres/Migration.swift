@@ -31,7 +31,44 @@ public enum MigrationError: Error, CustomStringConvertible {
     }
 }
 
+/// How a schema differs from what a program knows. Numbers of migrations, in order.
+public struct MigrationState: Sendable, Equatable {
+    /// Not applied yet.
+    public var pending: [Int] = []
+    /// Applied in another form.
+    public var edited: [Int] = []
+    /// Applied, but not known to the program: it is older than the schema.
+    public var unknown: [Int] = []
+
+    public init(pending: [Int] = [], edited: [Int] = [], unknown: [Int] = []) {
+        (self.pending, self.edited, self.unknown) = (pending, edited, unknown)
+    }
+}
+
 extension PostgresClient {
+    /// Compares `schema` with the steps, and changes nothing. A schema that does not exist has all steps pending.
+    public func migrationState(schema: String, _ migrations: [Migration]) async throws -> MigrationState {
+        guard let table = PostgresIdentifier(schema: schema, name: "migrations") else {
+            throw MigrationError.invalidSchema(schema)
+        }
+        var applied: [Int: String] = [:]
+        do {
+            for row in try await query("SELECT number, sha256 FROM \(table)") {
+                applied[try row.decode(0, as: Int.self)] = try row.decode(1, as: String.self)
+            }
+        } catch let error as PostgresError where ["42P01", "3F000"].contains(error.sqlState) {}
+        var state = MigrationState()
+        for migration in migrations.sorted(by: { $0.number < $1.number }) {
+            switch applied.removeValue(forKey: migration.number) {
+            case nil: state.pending.append(migration.number)
+            case migration.digest?: continue
+            case _?: state.edited.append(migration.number)
+            }
+        }
+        state.unknown = applied.keys.sorted()
+        return state
+    }
+
     /// Applies the pending steps of `schema` in order, all or none, and returns them.
     ///
     /// Safe to call from several processes at once: an advisory lock serializes them. Applied steps are recorded in

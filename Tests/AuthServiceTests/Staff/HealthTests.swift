@@ -75,11 +75,19 @@ import Testing
              {"id":null,"type":"diff","time":"2026-11-28T02:00:09Z","sizeInBytes":8}]
             """
         let proof = #"{"id":"20261127T020000Z","time":"2026-11-27T03:00:00Z","result":"good","rows":9,"seconds":22}"#
-        let folder = try Self.folder(["backups.json": backups, "proof.json": proof])
+        let runs = """
+            [{"command":"now","time":"2026-11-27T02:00:09Z","seconds":9,"result":"good"},
+             {"command":"files","time":"2026-11-28T02:00:09Z","seconds":1,"result":"failed"}]
+            """
+        let folder = try Self.folder(["backups.json": backups, "proof.json": proof, "runs.json": runs])
         defer { try? FileManager.default.removeItem(at: folder) }
         let summary = try #require(BackupRecords(directory: folder.path).summary())
         #expect(summary.backups.map(\.type) == ["diff", "full"] && summary.backups[1].id == "20261127T020000Z")
         #expect(summary.proof?.result == "good" && summary.proof?.seconds == 22)
+        #expect(summary.runs?.map(\.result) == ["failed", "good"])
+        let failed = try Self.folder(["runs.json": runs])
+        defer { try? FileManager.default.removeItem(at: failed) }
+        #expect(BackupRecords(directory: failed.path).summary()?.backups.isEmpty == true, "the first backup failed")
     }
 
     @Test func `archives of apps are listed with the last run and proof, the newest first`() throws {
@@ -101,7 +109,7 @@ import Testing
 
     @Test(arguments: ["", "[]", "{}", #"[{"type":5}]"#, "[" + String(repeating: " ", count: 64 << 10) + "]"])
     func `records that are empty, damaged or too large are not listed`(_ text: String) throws {
-        let folder = try Self.folder(["backups.json": text, "apps.json": text])
+        let folder = try Self.folder(["backups.json": text, "apps.json": text, "runs.json": text])
         defer { try? FileManager.default.removeItem(at: folder) }
         let records = BackupRecords(directory: folder.path)
         #expect(records.summary() == nil && records.appArchives() == nil)

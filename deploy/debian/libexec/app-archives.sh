@@ -261,12 +261,14 @@ summarize() {
         entries "$app" | jq -r --arg app "$app" --slurpfile proofs <(proofs "$app") --argjson since "$(stat -c %Y "$timer")" \
             --argjson interval "$interval" '
             def latest: map(fromdate) + [$since] | max;
+            . as $runs |
             [.[] | select(.result == "good").time] as $archives
             | [$proofs[0][].good | select(. != null).time] as $proved
             | "martlet_app_backup_last_success_seconds{app=\"\($app)\"} \($archives | latest)",
               "martlet_app_backup_limit_seconds{app=\"\($app)\"} \($interval + 86400)",
               "martlet_app_backup_last_proof_seconds{app=\"\($app)\"} \($proved | latest)",
               "martlet_app_backup_proof_limit_seconds{app=\"\($app)\"} \(15 * 86400
-                  + if any($proved[]; fromdate > $since) then 0 else $interval end)"'
+                  + if any($proved[]; fromdate > $since) then 0 else $interval end)",
+              "martlet_app_backup_failing{app=\"\($app)\"} \(if ($runs[-1].result // "") == "failed" then 1 else 0 end)"'
     done | sort | write_private "$exporter/martlet_app_backup.prom" root: 0644
 }

@@ -21,6 +21,7 @@ WITH RECURSIVE listed (name, policy) AS (VALUES
     ('auth.mail_counts', 'keep'), ('auth.signing_keys', 'keep'), ('auth.staff', 'keep'), ('auth.staff_identities', 'keep'),
     ('auth.staff_recovery_codes', 'keep'), ('auth.staff_second_factors', 'keep'), ('auth.staff_sessions', 'keep'),
     ('auth.staff_sign_ins', 'keep'), ('auth.status_lease', 'keep'), ('auth.status_samples', 'keep'),
+    ('auth.statements', 'keep'), ('auth.statement_samples', 'keep'),
     -- Work of the services.
     ('auth.jobs', 'keep'), ('auth.job_files', 'keep'), ('auth.job_portions', 'keep'), ('storage.jobs', 'keep'),
     ('storage.job_files', 'keep'), ('storage.job_portions', 'keep'), ('config.jobs', 'keep'), ('analytics.jobs', 'keep'),

@@ -39,6 +39,8 @@ take_turns() {
     install -d -m 0711 "$work"
     exec 9> "$work/lock"
     flock -w 60 9 || die "another backup or restore is under way"
+    # A killed run leaves its number, which `cancel` must not take for this one's.
+    : > "$work/running"
 }
 
 pgbackrest() { as_postgres /usr/bin/pgbackrest --config="$conf" --stanza="$cluster" --log-level-console=warn --log-level-file=off "$@" 9>&-; }

@@ -100,6 +100,8 @@ log_parameter_max_length_on_error = 0
 log_error_verbosity = terse
 archive_mode = on
 archive_command = 'true'
+# For GET /admin/database/statements.
+shared_preload_libraries = 'pg_stat_statements'
 END
     # Debian's unit leaves a killed server down.
     install -d "$drop_in"

@@ -129,6 +129,7 @@ class AdministrationTests(BrowserTests):
         for service in ("auth", "storage", "config", "analytics", "notifications"):
             expect(health.get_by_role("row").filter(has_text=service)).to_contain_text("Ready")
         self.see(re.compile("PostgreSQL 1"))
+        expect(self.page.get_by_role("table", name="Largest tables").get_by_role("row").nth(5)).to_be_visible()
         expect(self.page.locator("section").filter(has_text="Backup").get_by_text("Not set up")).to_be_visible()
         answer = {
             "services": [{"name": "auth", "isReady": True, "version": "9.9.9", "waitingJobs": 3}, {"name": "storage", "isReady": False}],

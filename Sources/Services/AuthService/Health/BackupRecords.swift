@@ -19,10 +19,19 @@ struct BackupRecords: Sendable {
         var seconds: Double
     }
 
+    struct Run: Codable {
+        var command: String
+        var time: String
+        var seconds: Double
+        var result: String
+    }
+
     struct Summary: Encodable {
         /// The newest first.
         var backups: [Backup]
         var proof: Proof?
+        /// The newest first. Nil if the records are of an older version.
+        var runs: [Run]?
     }
 
     /// The archives of one app.
@@ -41,10 +50,13 @@ struct BackupRecords: Sendable {
     /// An absolute path.
     let directory: String
 
-    /// Nil if there is no backup.
+    /// Nil if there is no backup, and none has failed.
     func summary() -> Summary? {
-        guard let backups = read("backups.json", as: [Backup].self), !backups.isEmpty else { return nil }
-        return Summary(backups: backups.reversed(), proof: read("proof.json", as: Proof.self))
+        let backups = read("backups.json", as: [Backup].self) ?? []
+        let runs = read("runs.json", as: [Run].self)
+        guard !backups.isEmpty || runs?.isEmpty == false else { return nil }
+        return Summary(
+            backups: backups.reversed(), proof: read("proof.json", as: Proof.self), runs: runs?.reversed())
     }
 
     /// The app with the newest run first. Nil if `martlet app backup` has kept none.

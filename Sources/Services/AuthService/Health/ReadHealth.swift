@@ -11,7 +11,7 @@ struct ReadHealth: Endpoint {
         details: """
             The answer takes at most two seconds; a part that has not answered by then is not ready. If a service has \
             several copies, one of them is asked. A service without `waitingJobs` has no jobs. `database` is missing \
-            if the database does not answer, `backup` if `martlet backup` has made none on this machine, and \
+            if the database does not answer, `backup` if `martlet backup` has not run on this machine, and \
             `appBackups` if `martlet app backup` keeps none there.
             """,
         answers: [
@@ -63,6 +63,15 @@ extension Schema {
                                 ], required: ["type", "time", "sizeInBytes"])
                         ).described("The newest first, at most 20."),
                         "proof": proof.described("The last time that a backup was restored to try it."),
+                        "runs": .array(
+                            of: .object(
+                                [
+                                    "command": .oneOf("now", "files", "verify"),
+                                    "time": .time.described("When it ended."),
+                                    "seconds": .number,
+                                    "result": .oneOf("good", "failed", "cancelled"),
+                                ], required: ["command", "time", "seconds", "result"])
+                        ).described("The newest first, at most 50. Of `files` that succeeded, only the last one."),
                     ], required: ["backups"]),
                 "appBackups": .array(
                     of: .object(

@@ -21,10 +21,14 @@ enum StatusGroup: String, CaseIterable, Sendable {
             [
                 "size", "connections", "milliseconds", "transactions", "rollbacks", "locked", "oldest", "dead",
             ].map { "database." + $0 }
-        // The config service has no jobs.
-        case .jobs: ServiceName.allCases.filter { $0 != .config }.map { "jobs." + $0.rawValue }
+        case .jobs: Self.queues.map { "jobs." + $0 }
         }
     }
+
+    /// The service of configurations has no jobs.
+    static let servicesWithJobs = ServiceName.allCases.filter { $0 != .config }.map(\.rawValue)
+    /// What can wait: jobs of services, push deliveries and mail of apps.
+    static let queues = servicesWithJobs + ["push", "mail"]
 
     static let allSeries = Set(allCases.flatMap(\.series))
 }

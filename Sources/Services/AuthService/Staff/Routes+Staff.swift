@@ -65,5 +65,7 @@ extension AuthService {
         routes.on(ExportAuditLog.route, ExportAuditLog(audit: audit))
         routes.on(ReadHealth.route, ReadHealth(health: health))
         routes.on(ReadStatus.route, ReadStatus(store: status, now: now))
+        routes.on(ReadDatabase.route, ReadDatabase(store: statements))
+        routes.on(ListStatements.route, ListStatements(store: statements, now: now))
     }
 }

@@ -8,17 +8,69 @@ import StorageService
 struct DoctorCommand: AsyncParsableCommand {
     static let configuration = CommandConfiguration(
         commandName: "doctor",
-        abstract: "Checks a running server, reports problems, and exits with status 1 if there are any.",
-        discussion:
-            "Reads .martlet/connection.json of a server started by deploy/up. Without that file, uses MARTLET_DATABASE_URL and skips the processes."
-    )
+        abstract: "Checks the machine and a running server, and exits with status 1 if something is wrong.",
+        discussion: """
+            Reads connection.json in the state folder. Without that file, uses MARTLET_DATABASE_URL and skips the \
+            processes.
 
-    @Option(help: "The server's state folder.")
-    var state = ".martlet"
+            A line begins with ok, note (look at it some time) or WRONG (act now). The exit status is 0 if nothing is \
+            wrong, otherwise 1. With --watch it checks again and again, prints what has changed, and runs until it is \
+            stopped.
+            """)
+
+    @Option(help: "The server's state folder. Default: .martlet, or that of the package if there is one.")
+    var state: String?
+
+    @Flag(help: "Check again every --interval seconds and print what has changed.")
+    var watch = false
+
+    @Option(help: "Seconds between two checks with --watch, at least 5.")
+    var interval = 30
+
+    func validate() throws {
+        guard interval >= 5 else { throw ValidationError("--interval must be at least 5") }
+    }
 
     func run() async throws {
+        var last: [String]?
+        while true {
+            let findings = await findings()
+            let lines = findings.map(\.line)
+            if let last {
+                let time = Date().formatted(.iso8601)
+                for line in Self.changes(from: last, to: lines) { print("\(time) \(line)") }
+            } else {
+                for line in lines { print(line) }
+            }
+            guard watch else {
+                if findings.contains(where: { !$0.isGood }) { throw ExitCode(1) }
+                return
+            }
+            // Whoever reads through a pipe sees each line at once.
+            fflush(nil)
+            last = lines
+            try await Task.sleep(for: .seconds(interval))
+        }
+    }
+
+    /// What `--watch` prints: lines that are new, and problems that are gone.
+    static func changes(from last: [String], to lines: [String]) -> [String] {
+        func problems(_ lines: [String]) -> [String] {
+            lines.filter { $0.hasPrefix(Finding.problem) }.map { line in
+                // Figures after the colon may change while the problem remains.
+                String(line.dropFirst(Finding.problem.count).prefix { $0 != ":" })
+            }
+        }
+        let open = Set(problems(lines))
+        return lines.filter { !last.contains($0) }
+            + problems(last).filter { !open.contains($0) }.map { "solved \($0)" }
+    }
+
+    private func findings() async -> [Finding] {
+        let state = StateFolder.path(state)
         let connection = try? Connection.read(from: URL(fileURLWithPath: state).appending(path: "connection.json"))
-        var findings = await databaseFindings(connection)
+        let (ofDatabase, dataFolder) = await databaseFindings(connection)
+        var findings = ofDatabase
         for (name, address) in (connection?.internalServices ?? [:]).sorted(by: { $0.key < $1.key }) {
             findings.append(Finding(name: "\(name) is ready", isGood: await Health.isOK(address + "/health/ready")))
         }
@@ -27,18 +79,43 @@ struct DoctorCommand: AsyncParsableCommand {
             findings += [Self.certificateFinding(metrics: metrics, now: Date())].compactMap(\.self)
         }
         findings += [Self.renewalFinding()].compactMap(\.self)
-        findings.append(diskFinding())
-        for finding in findings { print((finding.isGood ? finding.mark : "WRONG ") + finding.name) }
-        if findings.contains(where: { !$0.isGood }) { throw ExitCode(1) }
+        let backups = ProcessInfo.processInfo.environment["MARTLET_BACKUP_DIRECTORY"] ?? "/var/lib/martlet-backup"
+        if FileManager.default.fileExists(atPath: "/usr/share/martlet")
+            || FileManager.default.fileExists(atPath: backups)
+        {
+            findings += Self.findings(Self.backupState(in: URL(fileURLWithPath: backups)), now: Date())
+        }
+        findings += Self.diskFindings([".", state, dataFolder, backups, "/var/backups/martlet"])
+        findings += [Self.memoryFinding((try? String(contentsOfFile: "/proc/meminfo", encoding: .utf8)) ?? "")]
+            .compactMap(\.self)
+        return findings
     }
 
     struct Finding {
+        static let problem = "WRONG "
+
         var name: String
         var isGood: Bool
         var mark = "ok    "
+
+        var line: String { (isGood ? mark : Self.problem) + name }
+
+        init(name: String, isGood: Bool, mark: String = "ok    ") {
+            (self.name, self.isGood, self.mark) = (name, isGood, mark)
+        }
+
+        /// - Parameters:
+        ///   - otherwise: What is wrong, or what to do.
+        ///   - isOnlyNote: Whether it is not a problem if it is not good.
+        init(_ name: String, isGood: Bool, otherwise: String, isOnlyNote: Bool = false) {
+            self.init(
+                name: isGood ? name : "\(name): \(otherwise)", isGood: isGood || isOnlyNote,
+                mark: isGood ? "ok    " : "note  ")
+        }
     }
 
-    private func databaseFindings(_ connection: Connection?) async -> [Finding] {
+    /// - Returns: The findings, and the folder of the database's files if the database answers.
+    private func databaseFindings(_ connection: Connection?) async -> ([Finding], String) {
         do {
             return try await Database.withClient(url: connection.map { Secret($0.databaseURL) }) { client in
                 let version: String = try await client.query("SELECT current_setting('server_version')")[0].decode(0)
@@ -55,10 +132,13 @@ struct DoctorCommand: AsyncParsableCommand {
                     "SELECT extract(epoch FROM clock_timestamp())::double precision")[0].decode(0)
                 let difference = abs(skew - Date().timeIntervalSince1970)
                 findings.append(Finding(name: "local and database clocks agree within 5 s", isGood: difference < 5))
-                return findings
+                if let figures = try await Self.databaseFigures(client) { findings += Self.findings(figures) }
+                // On another machine, the folder is not there and is ignored.
+                let folder: String = try await client.query("SELECT current_setting('data_directory')")[0].decode(0)
+                return (findings, folder)
             }
         } catch {
-            return [Finding(name: "the database answers (\(error))", isGood: false)]
+            return ([Finding(name: "the database answers (\(error))", isGood: false)], "")
         }
     }
 
@@ -177,11 +257,5 @@ struct DoctorCommand: AsyncParsableCommand {
         guard (try? process.run()) != nil else { return false }
         process.waitUntilExit()
         return process.terminationStatus == 0
-    }
-
-    private func diskFinding() -> Finding {
-        let attributes = try? FileManager.default.attributesOfFileSystem(forPath: ".")
-        let free = (attributes?[.systemFreeSize] as? NSNumber)?.int64Value ?? 0
-        return Finding(name: "at least 1 GiB of disk space is free", isGood: free >= 1 << 30)
     }
 }

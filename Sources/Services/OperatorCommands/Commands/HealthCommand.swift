@@ -1,6 +1,7 @@
 import ArgumentParser
 import AsyncHTTPClient
 import Foundation
+import MartletAPI
 import NIOCore
 import NIOHTTP1
 
@@ -30,6 +31,17 @@ enum Health {
             response.status == .ok, let body = try? await response.body.collect(upTo: 1 << 20)
         else { return nil }
         return String(buffer: body)
+    }
+
+    /// The version of each process of a running server; nil for those that do not answer.
+    static func versions(of connection: Connection?) async -> [String: String?] {
+        var versions: [String: String?] = [:]
+        for (name, address) in connection?.internalServices ?? [:] {
+            let request = HTTPClientRequest(url: address + "/health/ready")
+            let response = try? await HTTPClient.shared.execute(request, timeout: .seconds(2))
+            versions.updateValue(response?.headers.first(name: HeaderName.version), forKey: name)
+        }
+        return versions
     }
 
     /// The problem, as the end of a sentence; nil if the address answers 200.

@@ -1,4 +1,4 @@
-// Health of the services and the database, requests at the gateway by service, the history, and backups.
+// Health of the services and the database, requests at the gateway by service, the history, statements, and backups.
 
 import { call } from "../api/client";
 import { Badge, Empty, PageHead, Section, Segmented, Show } from "../system/basics";
@@ -11,6 +11,7 @@ import { locale, number, percent, t } from "../text";
 import { AppBackups, Backups, Parts } from "./Health";
 
 const StatusHistory = lazy(async () => (await import("./StatusHistory")).StatusHistory);
+const Database = lazy(async () => (await import("./Database")).Database);
 
 interface Row {
   interval?: string;
@@ -58,6 +59,7 @@ export function StatusPage() {
       {isAnswered && <Show from={health}>{(found) => <Parts health={found} />}</Show>}
       <Show from={requests}>{(found) => <Requests rows={found.data} clock={clock} />}</Show>
       {isAnswered && <StatusHistory seconds={spans[span].seconds} clock={clock} />}
+      {isAnswered && <Database seconds={spans[span].seconds} />}
       {health.data && <Backups backup={health.data.backup} />}
       {health.data?.appBackups && <AppBackups apps={health.data.appBackups} />}
     </div>

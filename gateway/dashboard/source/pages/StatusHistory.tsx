@@ -61,7 +61,10 @@ function charts(): Chart[] {
     one("Oldest transaction, seconds", "database.oldest"),
     one("Sessions that wait for a lock", "database.locked"),
     one("Dead rows, %", "database.dead"),
-    { title: "Waiting jobs", lines: each(services.filter((name) => name != "config"), (name) => `jobs.${name}`) }
+    {
+      title: "Waiting jobs",
+      lines: each([...services.filter((name) => name != "config"), "push", "mail"], (name) => `jobs.${name}`)
+    }
   ];
 }
 
