@@ -158,7 +158,8 @@ let package = Package(
         .target(
             name: "MartletHTTP",
             dependencies: [
-                "MartletAPI", "MartletBackground", "MartletCompression", "MartletCore", asyncHTTPClient, httpTypes, hummingbird,
+                "MartletAPI", "MartletBackground", "MartletCompression", "MartletCore", asyncHTTPClient, httpTypes,
+                hummingbird,
                 hummingbirdCore, logging, nioCore,
                 nioHTTP1,
                 serviceLifecycle, unixSignals,

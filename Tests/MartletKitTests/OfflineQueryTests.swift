@@ -94,7 +94,9 @@ struct OfflineQueryTests {
             try place(Double.random(in: -90...90, using: &random), Double.random(in: -180...180, using: &random))
         }
         let known = try [place(90, 0), place(-90, 12), place(0, 180), place(0, -180), place(46.9, 7.4)]
-        let others: [JSON] = [.null, "Bern", 3, [], ["latitude": 91, "longitude": 0], ["latitude": "1", "longitude": 2]]
+        let others: [JSON] = [
+            .null, "Bern", 3, [], ["latitude": 91, "longitude": 0], ["latitude": "1", "longitude": 2],
+        ]
         var all = places
         for more in [Array(places.prefix(20)), known, known, others] { all += more }
         return all.shuffled(using: &random)

@@ -148,7 +148,8 @@ import Testing
         }
     }
 
-    @Test func `several copies have addresses of their own, share folders, and are all known to both gateways`() throws {
+    @Test func `several copies have addresses of their own, share folders, and are all known to both gateways`() throws
+    {
         try withFolder { folder in
             let secrets = try StoredSecrets.readOrMake(at: folder.appending(path: "secrets.json"))
             let plan = try ServerPlan(

@@ -112,7 +112,7 @@ public struct TraceExporter: Service {
         let body = try body(spans)
         do {
             try await post(body, within: Self.timeout)
-        } catch where Self.isTemporary(error) {
+        } catch  where Self.isTemporary(error) {
             let asked = (error as? Refusal)?.pause
             try await Task.sleep(for: min(asked ?? pause * Double.random(in: 1...2), Self.maximumPause))
             try await post(body, within: Self.timeout)
