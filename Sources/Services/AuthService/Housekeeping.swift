@@ -3,8 +3,8 @@ import Logging
 import MartletBackground
 
 /// Deletes expired data every hour: sessions, revocations, counted attempts, authorization codes, provider sign-in
-/// flows, sign-in addresses, mail proofs and counts, receipts, entries of the audit log, the histories of the status and
-/// of statements.
+/// flows, sign-in addresses, mail proofs and counts, receipts, entries of the audit log, and the histories of status
+/// and statements.
 struct Housekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
 
