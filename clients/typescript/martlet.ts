@@ -763,6 +763,37 @@ export declare namespace API {
         /** When the message was sent, by the client's clock; read only if the message is not part of a batch. */
         sentAt?: string;
     }
+    interface FileRecord {
+        /** The last part of the path. */
+        name: string;
+        path: string;
+        /** In bytes. */
+        size: number;
+        /** Determined from the bytes. */
+        contentType: string;
+        /** In hexadecimal digits. */
+        sha256: string;
+        /** The id of the user who stored the file. Absent if no user did. */
+        owner?: string;
+        created: Time;
+        updated: Time;
+        /** Increases by one with each upload to the path. */
+        _version: number;
+        /** Absent if the file has no list of readers. */
+        _readers?: string[];
+        /** Absent if the file has no list of writers. */
+        _writers?: string[];
+        /** Absent if the file can be read. */
+        state?: "scanning" | "refused";
+        /** Why the file was refused, if the caller may know. */
+        reason?: string;
+        /** The field that the file is bound to, if the caller may know. */
+        _object?: {
+            className: string;
+            objectId: string;
+            key: string;
+        };
+    }
     /**
      * Fields, each with the value that it must equal or with operators. All members must match. `$and`, `$or` and
      * `$nor` take lists of filters. Queries describes the operators. A filter may have at most 8 levels, 100
@@ -1883,7 +1914,7 @@ export interface Calls {
             writers?: string;
         };
         body: BodyInit;
-        answer: unknown;
+        answer: API.FileRecord;
     };
     /** Returns a file, a range of it, its thumbnail or its record, or lists a directory (a path with a final slash). */
     "GET upload/{path}": {
@@ -1924,7 +1955,7 @@ export interface Calls {
             writers?: string;
         };
         body: BodyInit;
-        answer: unknown;
+        answer: API.FileRecord;
     };
     /** Stores the body as a file at this path. */
     "PUT upload/{path}": {
@@ -1944,7 +1975,7 @@ export interface Calls {
             "If-None-Match"?: string;
         };
         body: BodyInit;
-        answer: unknown;
+        answer: API.FileRecord;
     };
     /** Changes the readers and writers of a file, or binds it to a field of an object. */
     "PATCH upload/{path}": {
@@ -1961,7 +1992,7 @@ export interface Calls {
                 key: string;
             } | null;
         };
-        answer: unknown;
+        answer: API.FileRecord;
     };
     /** Deletes a file. */
     "DELETE upload/{path}": {
@@ -2031,7 +2062,10 @@ export interface Calls {
             expiresInSeconds?: number;
             thumbnail?: string;
         };
-        answer: unknown;
+        answer: {
+            path: string;
+            expires: API.Time;
+        };
     };
     /** Begins a resumable upload (tus 1.0, extension `creation`). */
     "POST files/tus": {
@@ -2555,6 +2589,10 @@ export interface Calls {
      * the master key.
      */
     "POST remote": {
+        query?: {
+            /** The id of the change event that caused the request; the answer waits up to two seconds to be as new. */
+            generation?: number;
+        };
         headers?: {
             /** The app's own id of the device, for conditions and experiments, in visible ASCII characters. */
             "X-Device-Id"?: string;
@@ -2648,6 +2686,10 @@ export interface Calls {
             /** The app version. */
             version: string;
         };
+        query?: {
+            /** The id of the change event that caused the request; the answer waits up to two seconds to be as new. */
+            generation?: number;
+        };
         headers?: {
             "If-None-Match"?: string;
         };
@@ -2660,6 +2702,10 @@ export interface Calls {
             language: string;
             /** The app version and the number of the version of its translations, such as `1.2.0~7`. */
             version: string;
+        };
+        query?: {
+            /** The id of the change event that caused the request; the answer waits up to two seconds to be as new. */
+            generation?: number;
         };
         headers?: {
             "If-None-Match"?: string;
@@ -2697,6 +2743,8 @@ export interface Calls {
             unit?: string;
             /** The token of a preview, from `POST …/config/definition/{name}/preview`; selects the draft. */
             preview?: string;
+            /** The id of the change event that caused the request; the answer waits up to two seconds to be as new. */
+            generation?: number;
         };
         headers?: {
             /** The `ETag` of an earlier answer. */
@@ -2748,6 +2796,8 @@ export interface Calls {
         query?: {
             /** The token of a preview; selects a part of the draft. */
             preview?: string;
+            /** The id of the change event that caused the request; the answer waits up to two seconds to be as new. */
+            generation?: number;
         };
         headers?: {
             /** The `ETag` of an earlier answer. */
@@ -2757,6 +2807,10 @@ export interface Calls {
     };
     /** Evaluates all flags for an app on a device and its signed-in user. */
     "POST flags/evaluate": {
+        query?: {
+            /** The id of the change event that caused the request; the answer waits up to two seconds to be as new. */
+            generation?: number;
+        };
         headers?: {
             /** The `ETag` of an earlier answer. */
             "If-None-Match"?: string;
