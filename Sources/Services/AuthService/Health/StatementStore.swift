@@ -47,11 +47,12 @@ struct StatementStore: Sendable {
         var statement: String?
     }
 
-    /// The longest first, at most 50.
+    /// The longest first, at most 50. Texts of `SET` are left out, because they have values: the staff member who acts.
     func running(longerThan seconds: Double) async throws -> [Running] {
         try await postgres.query(
             """
-            SELECT pid, role, state, seconds, waits_for, blockers::bigint[], statement
+            SELECT pid, role, state, seconds, waits_for, blockers::bigint[],
+                CASE WHEN statement NOT LIKE 'SET %' THEN statement END
             FROM auth.running_statements(\(seconds))
             """, timeout: ServerHealth.timeLimit
         ).map {
@@ -129,7 +130,8 @@ struct StatementStore: Sendable {
             """
             SELECT hashtextextended(statement, 0), statement, count(*), sum(least(seconds, 60)) * 1000,
                 max(seconds) * 1000
-            FROM auth.running_statements(1) WHERE state = 'active' AND statement IS NOT NULL GROUP BY statement
+            FROM auth.running_statements(1)
+            WHERE state = 'active' AND statement IS NOT NULL AND statement NOT LIKE 'SET %' GROUP BY statement
             """, timeout: ServerHealth.timeLimit
         ).map {
             Sample(
