@@ -40,7 +40,9 @@ struct BodyDecoder: Decoder {
 
     fileprivate static func mismatch(_ expected: String, _ value: JSONValue, _ path: [String]) -> ServiceError {
         let field = path.isEmpty ? nil : path.joined(separator: ".")
-        return ServiceError(.invalidBody, "Expected \(expected), found \(value.phrase).", field: field)
+        // A number in place of a string is not quoted: it may be a password or a code that was sent without quotes.
+        let found = expected == String.expected ? value.kind.phrase : value.phrase
+        return ServiceError(.invalidBody, "Expected \(expected), found \(found).", field: field)
     }
 
     private init(value: JSONValue, path: [String]) {

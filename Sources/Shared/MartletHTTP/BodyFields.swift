@@ -68,7 +68,9 @@ public struct BodyFields: Sendable {
         switch object[name] {
         case .string(let text): text
         case nil, .null: nil
-        default: throw mismatch(name, "a string")
+        // A number is not quoted: it may be a password or a code that was sent without quotes.
+        case let value?:
+            throw ServiceError(.invalidBody, "Expected a string, found \(value.kind.phrase).", field: name)
         }
     }
 

@@ -116,11 +116,11 @@ struct SaveProvider: Endpoint {
             throw ServiceError(.invalidBody, "This field is required.", field: "issuer")
         }
         for url in provider.redirectURLs where !Self.isRedirect(url) {
-            throw ServiceError.unexpectedMember(
-                "redirectURLs",
-                expected:
-                    "an https URL, a URL with a scheme of the app's own, or an http URL on the loopback interface, without user and fragment",
-                found: url)
+            // Not quoted: a URL with a user may have a password.
+            throw ServiceError(
+                .invalidBody,
+                "Expected an https URL, a URL with a scheme of the app's own, or an http URL on the loopback interface, without user and fragment.",
+                field: "redirectURLs")
         }
         for (field, text) in [("teamID", provider.teamID), ("keyID", provider.keyID)]
         where text != nil || kind == .apple {

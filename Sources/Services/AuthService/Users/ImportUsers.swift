@@ -168,7 +168,8 @@ extension ImportedUser {
         user = NewUser(userName: userName, email: email)
         if let text = try fields.string("id") {
             guard let id = UUID(uuidString: text) else {
-                throw ServiceError.unexpectedMember("id", expected: "a UUID", found: text)
+                // Not quoted: other systems use mail addresses as ids.
+                throw ServiceError(.invalidBody, "Expected a UUID.", field: "id")
             }
             user.id = id
         }
