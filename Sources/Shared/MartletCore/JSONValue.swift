@@ -143,7 +143,12 @@ public enum JSONValue: Sendable, Equatable {
     }
 
     /// The beginning of a text in quotes, for error messages.
-    public static func excerpt(_ text: some StringProtocol) -> String { quote(String(text.prefix(40))) }
+    public static func excerpt(_ text: some StringProtocol) -> String {
+        // Not `Character`s, whose size has no bound.
+        var beginning = String.UnicodeScalarView()
+        beginning.append(contentsOf: text.unicodeScalars.prefix(40))
+        return quote(String(beginning))
+    }
 
     /// `string` as a JSON string, including quotes.
     public static func quote(_ string: String) -> String {
