@@ -77,6 +77,10 @@ import Testing
         #expect(lines(days: 1) == ["ok    ", "ok    ", "ok    ", "ok    "])
         #expect(lines(days: 3) == ["WRONG ", "ok    ", "ok    ", "ok    "])
         #expect(lines(days: 16) == ["WRONG ", "ok    ", "ok    ", "note  "])
+        // As a weekly schedule writes it.
+        try write("limit", "691200\n")
+        #expect(lines(days: 7) == ["ok    ", "ok    ", "ok    ", "ok    "])
+        #expect(lines(days: 9) == ["WRONG ", "ok    ", "ok    ", "ok    "])
         try write("proof.json", #"{"id":"a","time":"2027-01-15T08:00:00Z","result":"bad","seconds":1}"#)
         let failed = #"{"command":"now","time":"2027-01-15T08:00:00Z","seconds":2,"result":"failed"}"#
         try write("runs.json", "[\(failed)]")

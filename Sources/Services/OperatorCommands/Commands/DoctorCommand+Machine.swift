@@ -99,6 +99,8 @@ extension DoctorCommand {
         var isProofGood = true
         /// A command whose last run failed: `now failed at 2026-11-28T03:00:04Z`.
         var failure: String?
+        /// From this age on the last backup is late: a day longer than the longest pause of the schedule.
+        var limitInSeconds = 2 * 86_400.0
     }
 
     /// Nil if no backup was made on this machine.
@@ -127,9 +129,14 @@ extension DoctorCommand {
         let last = Dictionary((runs ?? []).map { ($0.command, $0) }) { _, later in later }.values
         let failed = last.filter { $0.result == "failed" }.min { $0.time < $1.time }
         let failure = failed.map { "\($0.command) failed at \($0.time)" }
-        return BackupState(
+        var state = BackupState(
             lastBackup: backups?.map(\.time).max(), lastProof: proof?.time, isProofGood: proof?.result != "bad",
             failure: failure)
+        let limit = try? String(contentsOf: folder.appending(path: "limit"), encoding: .utf8)
+        if let limit, let seconds = Double(limit.trimmingCharacters(in: .whitespacesAndNewlines)) {
+            state.limitInSeconds = seconds
+        }
+        return state
     }
 
     static func findings(_ state: BackupState?, now: Date) -> [Finding] {
@@ -140,12 +147,12 @@ extension DoctorCommand {
                     otherwise: "martlet backup has made none on this machine (martlet backup now)", isOnlyNote: true)
             ]
         }
-        func isYounger(_ time: Date?, days: Double) -> Bool {
-            time.map { now.timeIntervalSince($0) < days * 86_400 } ?? false
+        func isYounger(_ time: Date?, seconds: Double) -> Bool {
+            time.map { now.timeIntervalSince($0) < seconds } ?? false
         }
         return [
             Finding(
-                "the last backup is younger than two days", isGood: isYounger(state.lastBackup, days: 2),
+                "the last backup is not late", isGood: isYounger(state.lastBackup, seconds: state.limitInSeconds),
                 otherwise: "journalctl -u 'martlet-backup@*', then martlet backup now"),
             Finding(
                 "the last run of each martlet backup command did not fail", isGood: state.failure == nil,
@@ -154,8 +161,9 @@ extension DoctorCommand {
                 "the last backup that was tried restores", isGood: state.isProofGood,
                 otherwise: "it does not; martlet backup verify says what differs"),
             Finding(
-                "a backup was restored to try it in the last 15 days", isGood: isYounger(state.lastProof, days: 15),
-                otherwise: "martlet backup verify", isOnlyNote: true),
+                "a backup was restored to try it in the last 15 days",
+                isGood: isYounger(state.lastProof, seconds: 15 * 86_400), otherwise: "martlet backup verify",
+                isOnlyNote: true),
         ]
     }
 

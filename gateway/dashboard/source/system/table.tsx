@@ -131,7 +131,7 @@ export function Table<Row>(given: Properties<Row>) {
                 {given.selectAll && (
                   <input
                     type="checkbox"
-                    checked={rows.every((row) => given.selected?.has(given.id(row)))}
+                    checked={rows.length > 0 && rows.every((row) => given.selected?.has(given.id(row)))}
                     aria-label={t("Select all rows")}
                     onChange={(event) => given.selectAll?.(event.currentTarget.checked)} />
                 )}

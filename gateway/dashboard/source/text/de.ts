@@ -414,7 +414,7 @@ export const de = {
   "Does not restore": "Lässt sich nicht wiederherstellen",
   "Domain": "Domain",
   "Domains": "Domains",
-  "Domains whose people become members": "Domains, deren Adressen Mitglieder ergeben",
+  "Domains whose people become members": "Domains, deren Nutzer Mitglieder werden",
   "done": "erledigt",
   "Done": "Fertig",
   "Download": "Herunterladen",
