@@ -55,6 +55,9 @@ package struct DatabaseSetup {
             """)[0].decode(0)
         guard isPossible else { return }
         try await transaction.execute("CREATE EXTENSION IF NOT EXISTS pg_stat_statements SCHEMA public")
+        // The extension lets every role read it, so an app's role could count the statements of other apps.
+        try await transaction.execute(
+            "REVOKE ALL ON public.pg_stat_statements, public.pg_stat_statements_info FROM PUBLIC")
     }
 
     private func makeRole(_ service: ServiceRole) async throws {

@@ -15,6 +15,8 @@ import Synchronization
 final class LiveDocuments: Service {
     static let channel = "martlet_config"
     private static let interval: Duration = .seconds(1)
+    /// How many generations a copy can be behind at most: it checks for new ones every second.
+    private static let maximumLead: Int64 = 1_000
 
     struct Limits: Sendable {
         var spaces = 10_000
@@ -81,14 +83,17 @@ final class LiveDocuments: Service {
     }
 
     /// The live documents of a space. If this instance has not reached `generation`, which an event named, it waits for
-    /// it up to `Limits.wait`, and then returns what it has.
+    /// it up to `Limits.wait`, and then returns what it has. It does not wait for a generation that is too far ahead to
+    /// be true.
     ///
     /// - Throws: The errors of `current`.
     func current(_ space: AppSpace, reaching generation: Int64) async throws -> LiveSpace {
         let deadline = ContinuousClock.now + limits.wait
         while true {
             let found = try await current(space)
-            guard found.generation < generation, .now < deadline else { return found }
+            let isBehind =
+                found.generation < generation && generation &- found.generation <= Self.maximumLead
+            guard isBehind, .now < deadline else { return found }
             try await RequestUsage.waiting { try await Task.sleep(for: .milliseconds(20)) }
         }
     }
