@@ -41,7 +41,8 @@ class RefusalTests(BrowserTests):
             self.window.settle()
             expect(self.page.locator(".refused")).to_have_count(0)
             buttons = self.page.locator("main button:visible, main summary:visible").evaluate_all("all => all.map(one => one.innerText || one.ariaLabel)")
-            dead += [f"{path}: {text}" for text in buttons if text and CHANGES.match(text.strip())]
+            # "Import" is also the name of a job in the list, which leads to the job.
+            dead += [f"{path}: {text}" for text in buttons if text and CHANGES.match(text.strip()) and (path, text) != ("jobs", "Import")]
         self.assertEqual(dead, [])
         self.window.place("push/new")
         self.see("Ask somebody who may send push messages.")

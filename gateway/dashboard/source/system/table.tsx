@@ -127,13 +127,15 @@ export function Table<Row>(given: Properties<Row>) {
         <thead>
           <tr>
             {given.select && (
-              <th>
+              <th className="tick">
                 {given.selectAll && (
-                  <input
-                    type="checkbox"
-                    checked={rows.length > 0 && rows.every((row) => given.selected?.has(given.id(row)))}
-                    aria-label={t("Select all rows")}
-                    onChange={(event) => given.selectAll?.(event.currentTarget.checked)} />
+                  <label>
+                    <input
+                      type="checkbox"
+                      checked={rows.length > 0 && rows.every((row) => given.selected?.has(given.id(row)))}
+                      aria-label={t("Select all rows")}
+                      onChange={(event) => given.selectAll?.(event.currentTarget.checked)} />
+                  </label>
                 )}
               </th>
             )}
