@@ -7,6 +7,7 @@ screenshots.py --docs FOLDER takes only those that stand in the documentation, l
 import os
 import pathlib
 import sys
+import time
 
 from browser import Browser
 from seed import Server, seed
@@ -34,6 +35,9 @@ DOCS = [
 def main(connection, folder, only, for_docs=False):
     server = Server(connection)
     seed(server)
+    if for_docs:
+        # Counts of people and requests, and the history of the status, come a minute or two later.
+        time.sleep(180)
     folder = pathlib.Path(folder)
     folder.mkdir(parents=True, exist_ok=True)
     browser = Browser()
