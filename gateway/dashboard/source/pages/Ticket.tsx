@@ -123,7 +123,7 @@ export function TicketPage({ number }: { number: string }) {
                 )}
                 <Links ticket={ticket} canUpdate={canUpdate} changed={loaded.reload} />
                 <TicketFiles ticket={number} files={(ticket.attachments ?? []) as any[]} changed={loaded.reload} />
-                <Talk number={number} people={people.data ?? []} />
+                <Talk number={number} revision={loaded.data?.tag} people={people.data ?? []} />
               </div>
               <aside className="stack">
                 <Choice

@@ -56,7 +56,14 @@ interface Act {
   after: unknown;
 }
 
-export function Talk({ number, people }: { number: string; people: { id: string; name: string }[] }) {
+interface TalkInput {
+  number: string;
+  /** Of the ticket. The history is read again when it changes. */
+  revision: string | null | undefined;
+  people: { id: string; name: string }[];
+}
+
+export function Talk({ number, revision, people }: TalkInput) {
   const place = usePlace();
   const [tab, setTab] = useState<"comments" | "history">("comments");
   const comments = usePages<TicketComment>(
@@ -85,7 +92,7 @@ export function Talk({ number, people }: { number: string; people: { id: string;
         current={tab}
         choose={setTab}
         tabs={[{ name: "comments", title: t("Comments") }, { name: "history", title: t("History") }]} />
-      {tab === "history" ? <History number={number} nameOf={nameOf} /> : (
+      {tab === "history" ? <History number={number} revision={revision} nameOf={nameOf} /> : (
         <>
           <Show from={comments} lines={2}>
             {(rows) =>
@@ -122,7 +129,11 @@ export function Talk({ number, people }: { number: string; people: { id: string;
   );
 }
 
-function History({ number, nameOf }: { number: string; nameOf: (by: string) => string }) {
+interface HistoryInput extends Pick<TalkInput, "number" | "revision"> {
+  nameOf: (by: string) => string;
+}
+
+function History({ number, revision, nameOf }: HistoryInput) {
   const place = usePlace();
   const list = usePages<Act>(
     async (after) =>
@@ -130,7 +141,7 @@ function History({ number, nameOf }: { number: string; nameOf: (by: string) => s
         ...given(place, { ticket: number }),
         query: { after, limit: 100 }
       })).body,
-    [number]
+    [number, revision]
   );
   const shown = (field: string, value: unknown): string => {
     if (value === null || value === undefined) return "–";
