@@ -43,16 +43,15 @@ struct StatementStore: Sendable {
         var waitsFor: String?
         /// The pids of the sessions that hold the lock it waits for.
         var blockers: [Int]
-        /// Nil for roles that are not Martlet's.
+        /// Nil for roles that are not Martlet's, and for `SET`, whose text contains values.
         var statement: String?
     }
 
-    /// The longest first, at most 50. Texts of `SET` are left out, because they have values: the staff member who acts.
+    /// The longest first, at most 50.
     func running(longerThan seconds: Double) async throws -> [Running] {
         try await postgres.query(
             """
-            SELECT pid, role, state, seconds, waits_for, blockers::bigint[],
-                CASE WHEN statement NOT LIKE 'SET %' THEN statement END
+            SELECT pid, role, state, seconds, waits_for, blockers::bigint[], statement
             FROM auth.running_statements(\(seconds))
             """, timeout: ServerHealth.timeLimit
         ).map {
@@ -97,7 +96,7 @@ struct StatementStore: Sendable {
         }
     }
 
-    /// What stops the database if nobody acts. docs/OPERATIONS.md explains each figure with its metric.
+    /// Figures that show in time what will stop the database. docs/OPERATIONS.md explains each with its metric.
     struct Risks: Encodable, Sendable {
         var connections: Int
         var maximumConnections: Int
@@ -138,7 +137,7 @@ struct StatementStore: Sendable {
             SELECT hashtextextended(statement, 0), statement, count(*), sum(least(seconds, 60)) * 1000,
                 max(seconds) * 1000
             FROM auth.running_statements(1)
-            WHERE state = 'active' AND statement IS NOT NULL AND statement NOT LIKE 'SET %' GROUP BY statement
+            WHERE state = 'active' AND statement IS NOT NULL GROUP BY statement
             """, timeout: ServerHealth.timeLimit
         ).map {
             Sample(

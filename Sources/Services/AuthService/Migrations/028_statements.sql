@@ -45,7 +45,8 @@ END
 $function$;
 
 -- Statements and open transactions that have taken longer than `minimum` seconds, at most 50. `statement` is null for
--- other roles, whose texts may contain values. `blockers` are the pids of the sessions that hold the lock.
+-- other roles, whose texts may contain values, and for SET, whose text always does: it may name a member of staff.
+-- `blockers` are the pids of the sessions that hold the lock.
 CREATE FUNCTION auth.running_statements(minimum double precision)
 RETURNS TABLE (
     pid integer, role text, state text, seconds double precision, waits_for text, blockers integer[], statement text)
@@ -53,8 +54,8 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $f
     SELECT a.pid, coalesce(a.usename::text, a.backend_type), coalesce(a.state, 'active'), t.seconds,
         CASE WHEN a.state = 'active' THEN a.wait_event_type || ': ' || a.wait_event END,
         CASE WHEN a.wait_event_type = 'Lock' THEN pg_blocking_pids(a.pid) ELSE '{}' END,
-        CASE WHEN a.usename ~ '^martlet_(auth|storage|config|analytics|notifications)$'
-                OR a.backend_type = 'autovacuum worker' THEN left(a.query, 1000) END
+        CASE WHEN (a.usename ~ '^martlet_(auth|storage|config|analytics|notifications)$'
+                OR a.backend_type = 'autovacuum worker') AND a.query NOT LIKE 'SET %' THEN left(a.query, 1000) END
     FROM pg_stat_activity AS a, LATERAL (
         SELECT extract(epoch FROM clock_timestamp()
             - CASE WHEN a.state LIKE 'idle in transaction%' THEN a.xact_start ELSE a.query_start END)::double precision
@@ -82,7 +83,7 @@ LANGUAGE sql STABLE SECURITY DEFINER SET search_path = pg_catalog, pg_temp AS $f
     ORDER BY 2 DESC, 1
 $function$;
 
--- What stops the database if nobody acts.
+-- Figures that show in time what will stop the database.
 --
 -- transaction_age: transactions, or shared row locks, since the oldest row was frozen; PostgreSQL stops writing before
 -- 2^31. archive_fails: whether the last attempt to archive WAL failed; WAL then stays until the disk is full.
