@@ -51,8 +51,9 @@ enum ProcessMetrics {
         }
         if let open = reading.openFiles { descriptors.record(open) }
         maximumDescriptors.record(OpenFileLimit.current)
-        let host = HostReading.current()
-        diskSize.record(host.diskSizeInBytes)
-        diskAvailable.record(host.diskAvailableInBytes)
+        if let disk = HostReading.diskSpace() {
+            diskSize.record(disk.sizeInBytes)
+            diskAvailable.record(disk.availableInBytes)
+        }
     }
 }

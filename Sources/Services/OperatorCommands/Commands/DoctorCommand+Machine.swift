@@ -1,7 +1,9 @@
+import AuthService
 import Foundation
+import MartletHTTP
 import MartletPostgres
 
-/// Findings about the machine, and about what stops the database if nobody acts.
+/// Findings about the machine, and about what will stop the database unless an operator acts.
 extension DoctorCommand {
     // --- the database ---
 
@@ -103,6 +105,11 @@ extension DoctorCommand {
         var limitInSeconds = 2 * 86_400.0
     }
 
+    /// The folder with the records of `martlet backup`.
+    static var backupFolder: String {
+        ProcessInfo.processInfo.environment["MARTLET_BACKUP_DIRECTORY"] ?? AuthOptions().backupDirectory
+    }
+
     /// Nil if no backup was made on this machine.
     static func backupState(in folder: URL) -> BackupState? {
         struct Backup: Decodable { var time: Date }
@@ -191,18 +198,11 @@ extension DoctorCommand {
     }
 
     /// - Parameter memory: The content of `/proc/meminfo`. Nil if it does not say.
-    static func memoryFinding(_ memory: String) -> Finding? {
-        var kibibytes: [Substring: Double] = [:]
-        for line in memory.split(separator: "\n") {
-            let words = line.split(separator: " ")
-            guard words.count > 1, let value = Double(words[1]) else { continue }
-            kibibytes[words[0]] = value
-        }
-        guard let size = kibibytes["MemTotal:"], let available = kibibytes["MemAvailable:"], size > 0 else {
-            return nil
-        }
+    static func memoryFinding(_ text: String) -> Finding? {
+        let memory = MemoryReading(text)
+        guard memory.sizeInBytes > 0 else { return nil }
         return Finding(
-            "5 % of the memory are available", isGood: available >= size / 20,
+            "5 % of the memory are available", isGood: memory.availableInBytes >= memory.sizeInBytes / 20,
             otherwise: "the kernel may soon kill a process; see which uses it with: ps aux --sort=-rss | head",
             isOnlyNote: true)
     }

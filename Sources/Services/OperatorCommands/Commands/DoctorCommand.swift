@@ -79,7 +79,7 @@ struct DoctorCommand: AsyncParsableCommand {
             findings += [Self.certificateFinding(metrics: metrics, now: Date())].compactMap(\.self)
         }
         findings += [Self.renewalFinding()].compactMap(\.self)
-        let backups = ProcessInfo.processInfo.environment["MARTLET_BACKUP_DIRECTORY"] ?? "/var/lib/martlet-backup"
+        let backups = Self.backupFolder
         if FileManager.default.fileExists(atPath: "/usr/share/martlet")
             || FileManager.default.fileExists(atPath: backups)
         {

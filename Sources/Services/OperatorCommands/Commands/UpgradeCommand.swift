@@ -33,8 +33,8 @@ struct UpgradeCommand: AsyncParsableCommand {
             return schemas
         }
         let running = await Health.versions(of: connection).compactMapValues(\.self)
-        let backups = ProcessInfo.processInfo.environment["MARTLET_BACKUP_DIRECTORY"] ?? "/var/lib/martlet-backup"
-        let backup = DoctorCommand.backupState(in: URL(fileURLWithPath: backups))?.lastBackup
+        let backups = URL(fileURLWithPath: DoctorCommand.backupFolder)
+        let backup = DoctorCommand.backupState(in: backups)?.lastBackup
         let plan = UpgradePlan(schemas: schemas, running: running, lastBackup: backup, now: Date())
         for line in plan.lines { print(line) }
         if !plan.obstacles.isEmpty { throw ExitCode(1) }

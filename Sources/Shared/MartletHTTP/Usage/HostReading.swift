@@ -39,15 +39,8 @@ struct HostReading: Equatable {
             waitingTicks = ticks[4]
             totalTicks = ticks.reduce(0, +)
         }
-        for line in memory.split(separator: "\n") {
-            let words = line.split(separator: " ")
-            guard words.count > 1, let kibibytes = Double(words[1]) else { continue }
-            switch words[0] {
-            case "MemTotal:": memorySizeInBytes = kibibytes * 1_024
-            case "MemAvailable:": memoryAvailableInBytes = kibibytes * 1_024
-            default: continue
-            }
-        }
+        let memory = MemoryReading(memory)
+        (memorySizeInBytes, memoryAvailableInBytes) = (memory.sizeInBytes, memory.availableInBytes)
         for line in network.split(separator: "\n") {
             let parts = line.split(separator: ":", maxSplits: 1)
             guard parts.count == 2, let name = parts[0].split(separator: " ").first, name != "lo",
@@ -89,12 +82,18 @@ struct HostReading: Equatable {
         var reading = HostReading(
             stat: content("/proc/stat"), memory: content("/proc/meminfo"), network: content("/proc/net/dev"),
             disks: content("/proc/diskstats"))
-        var disk = statvfs()
-        if statvfs(".", &disk) == 0 {
-            reading.diskSizeInBytes = Double(disk.f_blocks) * Double(disk.f_frsize)
-            reading.diskAvailableInBytes = Double(disk.f_bavail) * Double(disk.f_frsize)
+        if let disk = diskSpace() {
+            (reading.diskSizeInBytes, reading.diskAvailableInBytes) = (disk.sizeInBytes, disk.availableInBytes)
         }
         return reading
+    }
+
+    /// Of the file system with the working directory. Nil if it cannot be read.
+    static func diskSpace() -> (sizeInBytes: Double, availableInBytes: Double)? {
+        var disk = statvfs()
+        guard statvfs(".", &disk) == 0 else { return nil }
+        let unit = Double(disk.f_frsize)
+        return (Double(disk.f_blocks) * unit, Double(disk.f_bavail) * unit)
     }
 
     /// The values of the series `host.…`: CPU in percent of all cores, sizes in bytes, traffic of disks and
@@ -127,5 +126,24 @@ struct HostReading: Equatable {
             values["host.disk.written"] = max(0, writtenBytes - earlier.writtenBytes) / seconds
         }
         return values
+    }
+}
+
+/// Sizes from `/proc/meminfo`. What it does not contain is 0.
+package struct MemoryReading {
+    package private(set) var sizeInBytes = 0.0
+    /// What programs can still use without the kernel moving memory to disk.
+    package private(set) var availableInBytes = 0.0
+
+    package init(_ text: String) {
+        for line in text.split(separator: "\n") {
+            let words = line.split(separator: " ")
+            guard words.count > 1, let kibibytes = Double(words[1]) else { continue }
+            switch words[0] {
+            case "MemTotal:": sizeInBytes = kibibytes * 1_024
+            case "MemAvailable:": availableInBytes = kibibytes * 1_024
+            default: continue
+            }
+        }
     }
 }
