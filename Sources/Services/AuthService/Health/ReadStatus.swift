@@ -11,7 +11,7 @@ struct ReadStatus: Endpoint {
         callers: .staff(.read, .status),
         parameters: [
             .query(
-                "group", .string.keyword("enum", .array(StatusGroup.allCases.map { .string($0.rawValue) })),
+                "group", .oneOf(StatusGroup.allCases.map(\.rawValue)),
                 "Which series: of the machines, of Martlet's processes, of the database, or of waiting jobs.",
                 isRequired: true),
             .query("from", .time, "The start; by default a day before `to`."),

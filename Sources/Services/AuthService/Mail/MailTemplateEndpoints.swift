@@ -99,7 +99,7 @@ struct DeleteMailTemplate: Endpoint {
 
 extension RouteParameter {
     fileprivate static let mailKind: RouteParameter = .path(
-        "kind", .string.keyword("enum", .array(MailKind.allCases.map { .string($0.rawValue) })))
+        "kind", .oneOf(MailKind.allCases.map(\.rawValue)))
 }
 
 extension ServiceContext {

@@ -13,7 +13,7 @@ extension Schema {
                 "title": .string,
                 "status": .integer,
                 "detail": .string.described("What was wrong with this request, in a sentence for developers."),
-                "code": .string.keyword("enum", .array(ErrorCode.all.map { .string($0.rawValue) })).described(
+                "code": .oneOf(ErrorCode.all.map(\.rawValue)).described(
                     "The error code. docs/ERRORS.md explains each code."),
                 "field": .string.described("The field, parameter or path component that caused the error."),
                 "rows": .array(

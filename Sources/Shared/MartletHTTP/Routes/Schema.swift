@@ -74,7 +74,9 @@ extension Schema {
     }
 
     /// One of these strings.
-    public static func oneOf(_ values: String...) -> Schema {
+    public static func oneOf(_ values: String...) -> Schema { oneOf(values) }
+
+    public static func oneOf(_ values: [String]) -> Schema {
         string.keyword("enum", .array(values.map { .string($0) }))
     }
 
