@@ -106,13 +106,24 @@ public struct BodyFields: Sendable {
         return text
     }
 
+    /// One of an enumeration's words. Nil if absent or null.
+    ///
+    /// - Throws: `invalid-body` with the words.
+    public func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String) throws -> Choice? {
+        guard let text = try string(name) else { return nil }
+        guard let choice = Choice(rawValue: text) else {
+            throw ServiceError.unexpectedMember(
+                name, expected: "one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))", found: text)
+        }
+        return choice
+    }
+
     /// A time (RFC 3339). Nil if absent or null.
     public func time(_ name: String) throws -> Date? {
         guard let text = try string(name) else { return nil }
         guard let time = Date(rfc3339: text) else {
-            throw ServiceError(
-                .invalidBody, "Expected a time such as 2026-11-22T08:48:59Z, found \(JSONValue.excerpt(text)).",
-                field: name)
+            throw ServiceError.unexpectedMember(
+                name, expected: "a time such as 2026-11-22T08:48:59Z", found: text)
         }
         return time
     }

@@ -27,6 +27,18 @@ extension Request {
         }
     }
 
+    /// One of an enumeration's words; nil if absent.
+    ///
+    /// - Throws: `invalid-parameter` with the words.
+    public func choice<Choice: RawRepresentable<String> & CaseIterable>(_ name: Substring) throws -> Choice? {
+        guard let text = uri.queryParameters[name] else { return nil }
+        guard let choice = Choice(rawValue: String(text)) else {
+            throw ServiceError.unexpectedParameter(
+                name, expected: "one of \(Choice.allCases.map(\.rawValue).joined(separator: ", "))", found: text)
+        }
+        return choice
+    }
+
     /// A time (RFC 3339) from the query; nil if absent.
     ///
     /// - Throws: `invalid-parameter`.

@@ -119,7 +119,10 @@ struct SaveProvider: Endpoint {
             // Not quoted: a URL with a user may have a password.
             throw ServiceError(
                 .invalidBody,
-                "Expected an https URL, a URL with a scheme of the app's own, or an http URL on the loopback interface, without user and fragment.",
+                """
+                Expected an https URL, a URL with a scheme of the app's own, or an http URL on the loopback interface, \
+                without user and fragment.
+                """,
                 field: "redirectURLs")
         }
         for (field, text) in [("teamID", provider.teamID), ("keyID", provider.keyID)]

@@ -82,25 +82,9 @@ extension Request {
     func language(_ name: Substring) throws -> LanguageTag? {
         guard let text = uri.queryParameters[name] else { return nil }
         guard let language = LanguageTag(String(text)) else {
-            throw ServiceError(
-                .invalidParameter, "Expected a language tag such as de or pt-BR, found \(JSONValue.excerpt(text)).",
-                field: String(name))
+            throw ServiceError.unexpectedParameter(
+                name, expected: "a language tag such as de or pt-BR", found: text)
         }
         return language
-    }
-
-    /// A word from the query, one of a fixed set.
-    ///
-    /// - Throws: `invalid-parameter` with the allowed words.
-    func choice<Choice: RawRepresentable & CaseIterable>(_ name: Substring, _: Choice.Type) throws -> Choice?
-    where Choice.RawValue == String {
-        guard let text = uri.queryParameters[name] else { return nil }
-        guard let choice = Choice(rawValue: String(text)) else {
-            let expected = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ServiceError(
-                .invalidParameter, "Expected one of \(expected), found \(JSONValue.excerpt(text)).",
-                field: String(name))
-        }
-        return choice
     }
 }

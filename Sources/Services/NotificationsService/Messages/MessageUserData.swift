@@ -116,8 +116,8 @@ struct MessageUserData: UserDataHolder {
         return UserDataPortion(lines: lines, next: isAll ? nil : last?.uuidString.lowercased())
     }
 
-    /// Omits the other recipients, unless the user is the sender. Always omits the excluded users, because a sender
-    /// must not learn who has blocked them.
+    /// Omits the other recipients, unless the user is the sender. Always omits the excluded users: they may have
+    /// blocked the sender, and the sender must not see that.
     private static func exported(_ message: Message, to user: String) -> JSONValue {
         var members: [JSONValue.Member] = [
             .init("id", .string(message.id.uuidString.lowercased())), .init("content", message.content.json),

@@ -148,19 +148,7 @@ struct Alert: Sendable, Equatable {
 }
 
 extension BodyFields {
-    /// A value of a fixed set; nil if the field is missing or null.
-    fileprivate func choice<Word: RawRepresentable & CaseIterable>(_ name: String) throws -> Word?
-    where Word.RawValue == String {
-        guard let text = try string(name) else { return nil }
-        guard let word = Word(rawValue: text) else {
-            throw ServiceError.unexpectedMember(
-                name, expected: "one of \(Word.allCases.map(\.rawValue).joined(separator: ", "))", found: text)
-        }
-        return word
-    }
-
-    fileprivate func required<Word: RawRepresentable & CaseIterable>(_ name: String) throws -> Word
-    where Word.RawValue == String {
+    fileprivate func required<Word: RawRepresentable<String> & CaseIterable>(_ name: String) throws -> Word {
         guard let word: Word = try choice(name) else {
             throw ServiceError(.invalidBody, "This field is required.", field: name)
         }

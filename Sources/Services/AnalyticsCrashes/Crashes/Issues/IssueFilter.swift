@@ -111,12 +111,7 @@ enum IssueOrder: String, Sendable, CaseIterable {
 
     /// - Throws: `invalid-parameter`.
     init(_ request: Request) throws {
-        let name = request.uri.queryParameters["sort"] ?? "lastSeen"
-        guard let order = Self(rawValue: String(name)) else {
-            throw ServiceError.unexpectedParameter(
-                "sort", expected: "one of \(Self.allCases.map(\.rawValue).joined(separator: ", "))", found: name)
-        }
-        self = order
+        self = try request.choice("sort") ?? .lastSeen
     }
 
     /// The column of the row `i`.

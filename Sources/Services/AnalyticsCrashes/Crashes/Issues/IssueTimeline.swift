@@ -84,11 +84,7 @@ extension IssueTimeline.Interval {
     ///
     /// - Throws: `invalid-parameter`.
     static func parameters(of request: Request, at now: Date) throws -> (interval: Self, steps: Int, last: Date) {
-        let name = request.uri.queryParameters["interval"] ?? "month"
-        guard let interval = Self(rawValue: String(name)) else {
-            throw ServiceError.unexpectedParameter(
-                "interval", expected: "one of \(allCases.map(\.rawValue).joined(separator: ", "))", found: name)
-        }
+        let interval = try request.choice("interval") ?? Self.month
         let steps = try request.number("steps", default: interval.defaultSteps, in: 1...interval.maximumSteps)
         let last = try request.time("to") ?? now
         guard (0..<4e9).contains(last.timeIntervalSince1970) else {

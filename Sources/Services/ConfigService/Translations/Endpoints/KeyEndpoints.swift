@@ -76,7 +76,7 @@ private struct KeyFilter {
                 .invalidParameter, "Send missing without language and state; it stands for both.", field: "missing")
         }
         language = try missing ?? request.language("language")
-        state = missing == nil ? try request.choice("state", MartletLocalization.Unit.State.self) : .new
+        state = missing == nil ? try request.choice("state") : .new
         search = request.uri.queryParameters["search"].map { $0.lowercased() }
     }
 

@@ -58,7 +58,7 @@ struct ImportTranslations: Endpoint {
             throw ServiceError(.invalidName, problem, field: "name")
         }
         let format = try request.format
-        let replaces = try request.choice("mode", Mode.self) == .replace
+        let replaces = try request.choice("mode") == Mode.replace
         let space = try context.space
         let condition = try DraftCondition(ifAnyIn: request)
         let bytes = Array((try await request.wholeBody(upTo: LocalizationLimits.fileSizeInBytes)).readableBytesView)
@@ -192,7 +192,7 @@ extension Request {
     /// - Throws: `invalid-parameter`.
     fileprivate var format: CatalogueFormat {
         get throws {
-            guard let format = try choice("format", CatalogueFormat.self) else {
+            guard let format: CatalogueFormat = try choice("format") else {
                 throw ServiceError(
                     .invalidParameter,
                     "This parameter is required; it must be one of \(CatalogueFormat.allCases.map(\.rawValue).joined(separator: ", ")).",
@@ -216,8 +216,8 @@ extension Request {
                 .invalidParameter, "The draft is new, so its source language is required.", field: "sourceLanguage")
         }
         var options = CatalogueFormat.Options(language: language, sourceLanguage: source)
-        options.placeholders = try choice("placeholders", PlaceholderStyle.self) ?? .apple
-        options.encoding = try choice("encoding", TextEncoding.self) ?? .utf8
+        options.placeholders = try choice("placeholders") ?? .apple
+        options.encoding = try choice("encoding") ?? .utf8
         return options
     }
 }

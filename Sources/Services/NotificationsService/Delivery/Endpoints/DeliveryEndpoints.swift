@@ -135,12 +135,11 @@ extension Request {
     /// The `state` parameter; nil matches all states.
     fileprivate var deliveryState: String? {
         get throws {
-            guard let state = uri.queryParameters["state"].map(String.init) else { return nil }
+            guard let text = uri.queryParameters["state"] else { return nil }
+            let state = String(text)
             guard DeliveryRecords.states.contains(state) else {
                 let expected = DeliveryRecords.states.joined(separator: ", ")
-                throw ServiceError(
-                    .invalidParameter, "Expected one of \(expected), found \(JSONValue.excerpt(state)).",
-                    field: "state")
+                throw ServiceError.unexpectedParameter("state", expected: "one of \(expected)", found: text)
             }
             return state
         }

@@ -32,14 +32,7 @@ struct InstallationFields: Sendable {
     /// - Throws: `invalid-json`, `invalid-body` that names the field, `payload-too-large`.
     init(_ request: Request) async throws {
         let fields = try await BodyFields(request, Self.members, upTo: 32 << 10)
-        platform = try fields.string("platform").map { word in
-            guard let platform = Platform(rawValue: word) else {
-                let expected = Platform.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ServiceError(
-                    .invalidBody, "Expected one of \(expected), found \(JSONValue.excerpt(word)).", field: "platform")
-            }
-            return platform
-        }
+        platform = try fields.choice("platform")
         push = try fields.change("push") { value in try ServiceError.inside("push") { try PushAddress(value) } }
         appVersion = try fields.shortText("appVersion")
         osVersion = try fields.shortText("osVersion")

@@ -20,8 +20,8 @@ struct InstallationFilter: Sendable {
         user = try request.shortParameter("user")
         channel = try request.shortParameter("channel")
         appVersion = try request.shortParameter("appVersion")
-        platform = try request.word("platform")
-        service = try request.word("service")
+        platform = try request.choice("platform")
+        service = try request.choice("service")
         isSandbox = try request.uri.queryParameters["sandbox"].map { _ in try request.flag("sandbox") }
         hasToken = try request.uri.queryParameters["hasToken"].map { _ in try request.flag("hasToken") }
         seen = (try request.time("seenFrom"), try request.time("seenTo"))
@@ -53,19 +53,6 @@ extension Request {
                 field: String(name))
         }
         return String(text)
-    }
-
-    /// - Throws: `invalid-parameter`.
-    fileprivate func word<Word: RawRepresentable<String> & CaseIterable>(_ name: Substring) throws -> Word? {
-        try uri.queryParameters[name].map { text in
-            guard let word = Word(rawValue: String(text)) else {
-                let expected = Word.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ServiceError(
-                    .invalidParameter, "Expected one of \(expected), found \(JSONValue.excerpt(text)).",
-                    field: String(name))
-            }
-            return word
-        }
     }
 }
 

@@ -37,8 +37,7 @@ struct PushAddress: Sendable, Equatable {
         let name = try fields.requiredString("service")
         guard let service = PushService(rawValue: name) else {
             let expected = PushService.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ServiceError(
-                .invalidBody, "Expected one of \(expected), found \(JSONValue.excerpt(name)).", field: "service")
+            throw ServiceError.unexpectedMember("service", expected: "one of \(expected)", found: name)
         }
         let foreign: Set<String> =
             switch service {

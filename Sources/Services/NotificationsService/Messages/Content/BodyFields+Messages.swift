@@ -15,18 +15,6 @@ extension BodyFields {
         return text
     }
 
-    /// Reads one of an enumeration's words.
-    func choice<Choice: RawRepresentable & CaseIterable>(_ name: String) throws -> Choice?
-    where Choice.RawValue == String {
-        guard let text = try string(name) else { return nil }
-        guard let choice = Choice(rawValue: text) else {
-            let expected = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ServiceError(
-                .invalidBody, "Expected one of \(expected), found \(JSONValue.excerpt(text)).", field: name)
-        }
-        return choice
-    }
-
     /// Reads a number from 0 to 1.
     func fraction(_ name: String) throws -> Double? {
         guard let value = self[name], value != .null else { return nil }

@@ -34,8 +34,7 @@ extension MessageContent {
         sound = try fields.text("sound", upTo: 100)
         image = try fields.text("image", upTo: 2_000)
         if let image, URL(string: image)?.scheme?.lowercased() != "https" {
-            throw ServiceError(
-                .invalidBody, "Expected an https URL, found \(JSONValue.excerpt(image)).", field: "image")
+            throw ServiceError.unexpectedMember("image", expected: "an https URL", found: image)
         }
         category = try fields.text("category", upTo: 100)
         thread = try fields.text("thread", upTo: 200)

@@ -10,7 +10,7 @@ struct CountMessages: Endpoint {
         "Counts the app's messages and their deliveries by day or month (UTC).",
         callers: .manager(.read, .notifications),
         parameters: [
-            .query("interval", .oneOf("day", "month").defaulting(to: "day")),
+            .query("interval", .oneOf(MessageStore.Interval.allCases.map(\.rawValue)).defaulting(to: "day")),
             .query(
                 "steps", .integer.minimum(1),
                 "The number of steps; by default 30 days or 12 months, at most 366 days or 36 months."),
@@ -43,7 +43,7 @@ struct CountMessages: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        let interval = try MessageStore.Interval(request)
+        let interval: MessageStore.Interval = try request.choice("interval") ?? .day
         let steps = try request.number("steps", default: interval.defaultSteps, in: 1...interval.maximumSteps)
         return .page(try await messages.store.counts(interval, steps: steps, in: space))
     }
@@ -51,13 +51,6 @@ struct CountMessages: Endpoint {
 
 extension MessageStore.Interval {
     /// - Throws: `invalid-parameter`.
-    fileprivate init(_ request: Request) throws {
-        guard let interval = Self(rawValue: String(request.uri.queryParameters["interval"] ?? "day")) else {
-            throw ServiceError(.invalidParameter, "Expected day or month.", field: "interval")
-        }
-        self = interval
-    }
-
     fileprivate var defaultSteps: Int {
         switch self {
         case .day: 30

@@ -47,10 +47,8 @@ struct MessageTiming: Sendable, Equatable {
         }
         if let name = try fields.string("timeZone") {
             guard let zone = TimeZone(iana: name) else {
-                throw ServiceError(
-                    .invalidBody,
-                    "Expected an IANA time zone, such as Europe/Berlin, found \(JSONValue.excerpt(name)).",
-                    field: "timeZone")
+                throw ServiceError.unexpectedMember(
+                    "timeZone", expected: "an IANA time zone, such as Europe/Berlin", found: name)
             }
             timeZone = zone
         }
@@ -116,9 +114,7 @@ extension BodyFields {
         guard let match = text.wholeMatch(of: /([01][0-9]|2[0-3]):([0-5][0-9])/), let hour = Int(match.1),
             let minute = Int(match.2)
         else {
-            throw ServiceError(
-                .invalidBody, "Expected a time of the day, such as 22:00, found \(JSONValue.excerpt(text)).",
-                field: name)
+            throw ServiceError.unexpectedMember(name, expected: "a time of the day, such as 22:00", found: text)
         }
         return hour * 60 + minute
     }

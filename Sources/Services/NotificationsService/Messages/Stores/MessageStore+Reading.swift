@@ -56,7 +56,7 @@ extension MessageStore {
     }
 
     /// The length of a step of `counts`.
-    enum Interval: String, Sendable {
+    enum Interval: String, Sendable, CaseIterable {
         case day, month
     }
 

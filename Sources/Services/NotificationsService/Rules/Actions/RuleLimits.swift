@@ -20,7 +20,10 @@ struct RuleLimits: Sendable {
         if let object = action.object, try await isLoop(action, object, in: space, transaction) {
             return .beyond(
                 .loop,
-                "The rule acted on this object \(Self.actionsPerObjectAndMinute) times within a minute, or \(Self.actionsPerObjectAndHour) times within an hour."
+                """
+                The rule acted on this object \(Self.actionsPerObjectAndMinute) times within a minute, or \
+                \(Self.actionsPerObjectAndHour) times within an hour.
+                """
             )
         }
         let (limit, name) = (action.rule.limit, action.rule.name)
@@ -42,7 +45,10 @@ struct RuleLimits: Sendable {
         }
         guard action.webhookBody != nil, Int(count) == Self.suspiciousActionCount(limit) else { return .within }
         return .suspicious(
-            "The rule has acted \(count) times within an hour, a third of what its limit allows. If its webhook causes changes that trigger the rule again, the rule may be in a loop. The rule keeps acting."
+            """
+            The rule has acted \(count) times within an hour, a third of what its limit allows. If its webhook causes \
+            changes that trigger the rule again, the rule may be in a loop. The rule keeps acting.
+            """
         )
     }
 

@@ -108,8 +108,7 @@ struct Recipients: Sendable {
         guard (1...200).contains(path.utf8.count), parts.count <= 8, parts.allSatisfy({ !$0.isEmpty }),
             !path.utf8.contains(0)
         else {
-            throw ServiceError(
-                .invalidBody, "Expected a path such as object.owner, found \(JSONValue.excerpt(path)).", field: field)
+            throw ServiceError.unexpectedMember(field, expected: "a path such as object.owner", found: path)
         }
         return path
     }

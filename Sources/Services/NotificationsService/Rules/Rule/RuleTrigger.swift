@@ -46,9 +46,8 @@ enum RuleTrigger: Sendable, Equatable {
         return Set(
             try names.map { name in
                 guard let event = Event(rawValue: name) else {
-                    throw ServiceError(
-                        .invalidBody, "Expected created, updated or deleted, found \(JSONValue.excerpt(name)).",
-                        field: "when.events")
+                    throw ServiceError.unexpectedMember(
+                        "when.events", expected: "created, updated or deleted", found: name)
                 }
                 return event
             })

@@ -29,10 +29,8 @@ enum Schedule: Sendable, Equatable {
                 field: "when.cron")
         }
         guard let zone = TimeZone(iana: timeZone ?? "UTC") else {
-            throw ServiceError(
-                .invalidBody,
-                "Expected an IANA time zone, such as Europe/Berlin, found \(JSONValue.excerpt(timeZone ?? "")).",
-                field: "when.timeZone")
+            throw ServiceError.unexpectedMember(
+                "when.timeZone", expected: "an IANA time zone, such as Europe/Berlin", found: timeZone ?? "")
         }
         self = .cron(expression, zone)
         guard next(after: Date(timeIntervalSince1970: 1_780_000_000)) != nil else {
