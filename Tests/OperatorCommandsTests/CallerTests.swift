@@ -41,8 +41,8 @@ import Testing
         }
     }
 
-    /// The query is checked after the caller. So a caller who has only the right that the route declares reaches the
-    /// check of the query.
+    /// The route checks the caller first, then the query. The right that the route declares is enough for a caller to
+    /// get as far as the check of the query.
     @Test func `each route refuses a query parameter that it does not declare, for the right caller only`() async throws
     {
         var staff = 0

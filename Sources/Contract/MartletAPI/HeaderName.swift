@@ -20,8 +20,8 @@ public enum HeaderName {
     /// With 304: the space (`<environment>:<app>`) and the generation for which the answer is valid, for every caller.
     /// Internal: stripped from answers.
     public static let generation = "x-martlet-generation"
-    /// For how many microseconds the service waited for what is not its own work before it answered, such as an app's
-    /// hooks. Internal: stripped from answers.
+    /// How long the service waited before it answered, in microseconds, for what does not depend on its load, such as
+    /// an app's hooks. Internal: stripped from answers.
     public static let waited = "x-martlet-waited"
     /// Where the next call for a user's data continues; absent after the last call. Internal.
     public static let next = "x-martlet-next"

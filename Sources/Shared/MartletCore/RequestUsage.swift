@@ -26,7 +26,7 @@ public final class RequestUsage: Sendable {
         nanoseconds.wrappingAdd(Int(duration), ordering: .relaxed)
     }
 
-    /// How long the request has waited for what is not this server's work, in nanoseconds.
+    /// How long the request has waited in calls of `waiting`, in nanoseconds.
     public var waitedTimeInNanoseconds: Int { waitedNanoseconds.load(ordering: .relaxed) }
 
     /// Waits for something that says nothing about this server's load, such as an app's hook.

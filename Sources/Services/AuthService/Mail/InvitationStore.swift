@@ -18,7 +18,7 @@ struct InvitationStore: Sendable {
     }
 
     /// Creates an invitation. An invitation for an address gets its code when the mail is written. An invitation
-    /// without an address gets its code now and is valid for anyone who has the code.
+    /// without an address gets its code now, and anyone with the code can use it.
     ///
     /// - Returns: Nil if there are too many.
     func create(for email: EmailAddress?, lifetimeInSeconds: Int64, in space: AppSpace) async throws -> (

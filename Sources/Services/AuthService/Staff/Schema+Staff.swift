@@ -17,7 +17,7 @@ extension Schema {
                 "email": .string.format("email").nullable.described(
                     "The address for mail from the server; if null, the address that the member signs in with."),
                 "hasPassword": .boolean.described(
-                    "Whether the member has a password. One who was created by signing in at a provider has none."),
+                    "False if the member was created by signing in at a provider and has not set a password."),
                 "secondFactor": .boolean,
                 "identities": .array(
                     of: .object(

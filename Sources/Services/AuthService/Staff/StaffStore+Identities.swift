@@ -91,7 +91,7 @@ extension StaffStore {
 
     /// Creates a linked staff member without rights, named after their address.
     ///
-    /// - Parameter passwordHash: The hash of a password that nobody knows.
+    /// - Parameter passwordHash: The hash of a random password, which is not stored anywhere.
     /// - Returns: Nil if the name is taken: a matching address does not give access to an existing member.
     func create(_ name: StaffName, passwordHash: String, _ identity: VerifiedIdentity, from address: String)
         async throws

@@ -414,7 +414,7 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     /// Whether the connection can be kept even if the request's body was not read to its end.
     private var maySkipBody: Bool {
         guard case .body(let decoder) = phase else { return true }
-        // A client that waits for 100 may send the body or its next request, and nobody can tell them apart.
+        // A client that waits for 100 may next send the body or another request. The gateway cannot tell which.
         guard !writer.expectsContinue, let remaining = decoder.remaining else { return false }
         return remaining <= Self.maximumSkippedBytes
     }

@@ -113,8 +113,8 @@ public struct TraceExporter: Service {
         do {
             try await post(body, within: Self.timeout)
         } catch  where Self.isTemporary(error) {
-            let asked = (error as? Refusal)?.pause
-            try await Task.sleep(for: min(asked ?? pause * Double.random(in: 1...2), Self.maximumPause))
+            let requested = (error as? Refusal)?.pause
+            try await Task.sleep(for: min(requested ?? pause * Double.random(in: 1...2), Self.maximumPause))
             try await post(body, within: Self.timeout)
         }
     }

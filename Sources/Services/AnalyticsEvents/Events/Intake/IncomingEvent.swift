@@ -3,11 +3,13 @@ import Foundation
 
 /// A valid event whose texts have no term numbers yet.
 struct IncomingEvent: Sendable, Equatable {
-    /// The person under whom an event is stored, and the account and device that the event names.
+    /// The person under whom an event is stored, and the account and device that the event names. If the account or the
+    /// device has opted out, the event is not stored.
     struct Subject: Sendable, Hashable {
         var person = Person.nobody
-        /// `nobody` if the event names no account or no device. The event is not stored if either has opted out.
+        /// `nobody` if the event does not name an account.
         var account = Person.nobody
+        /// `nobody` if the event does not name a device.
         var device = Person.nobody
     }
 

@@ -27,7 +27,7 @@ final class PeopleStore: Sendable {
     struct Traits: Sendable {
         var space: Int
         var person: Int64
-        /// The device on which the traits were sent; `nobody` if the device is not known.
+        /// The device that sent the traits; `nobody` if it is unknown.
         var device: Int64
         var at: Date
         /// A JSON object as text.

@@ -80,7 +80,8 @@ struct RollUpStore: Sendable {
     static let wasVisible: PostgresQuery =
         "pg_visible_in_snapshot((done.top - ((done.top - e.xmin::text::bigint) & 4294967295))::text::xid8, done.seen)"
 
-    /// The columns of an event for the batch. A person who is linked to an account by now is replaced by the account.
+    /// The columns of an event for the batch. If the person has been linked to an account, the account takes the
+    /// person's place.
     static let batched: PostgresQuery =
         """
         e.at, coalesce((SELECT p.account FROM analytics.people AS p WHERE p.space = e.space AND p.person = e.person AND p.account <> 0), e.person),
