@@ -30,7 +30,7 @@ import Testing
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
         let cursor = try await app.feed(since: nil).cursor
         #expect(try await app.client.get("/changes/Notes?since=\(cursor)").status == 200)
-        let other = try await StorageApp()
+        let other = app.neighbour()
         for answers in [
             try await status(cursor, "Others"), try await status(cursor, as: app.testClient),
             try await status(cursor, as: other.client),

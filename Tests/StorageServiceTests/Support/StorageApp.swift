@@ -35,6 +35,9 @@ struct StorageApp: Sendable {
         try await self.init(StorageParts(on: database))
     }
 
+    /// Another app in the same database and service. `init()` may start a new database.
+    func neighbour() -> StorageApp { StorageApp(parts) }
+
     private init(_ shared: StorageParts) {
         parts = shared
         id = "t" + UUID().uuidString.filter { $0 != "-" }.lowercased().prefix(12)
