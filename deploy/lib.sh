@@ -32,6 +32,29 @@ free_port() {
     done
 }
 
+# Ends processes that the script has started, and waits for them.
+# end_processes PROCESS…
+end_processes() {
+    local process
+    for process in "$@"; do
+        kill "$process" 2>/dev/null || true
+        wait "$process" 2>/dev/null || true
+    done
+}
+
+# Waits until a process that we started has written to a file.
+# await_file FILE PROCESS LOG
+await_file() {
+    local tenths
+    for ((tenths = 0; tenths < 3000; tenths++)); do
+        [[ -s $1 ]] && return
+        kill -0 "$2" 2>/dev/null || break
+        sleep 0.1
+    done
+    cat "$3" >&2
+    die "${1##*/} did not appear"
+}
+
 # Installs the Debian packages among its arguments that are missing. Needs root only when some are.
 need_packages() {
     local missing=() name

@@ -1,7 +1,7 @@
 public import Foundation
 import MartletKit
 
-/// Third-party services, simulated on this machine by `deploy/with-server --simulators`.
+/// Third-party services, simulated on this machine by `deploy/with-simulators`.
 public struct Simulators: Sendable {
     /// Two simulated APNs, with a folder for each; nil if there are none.
     let push: URL?
