@@ -1,6 +1,9 @@
 # shellcheck shell=bash
 # What tests of the composed suite share: deploy/smoke-containers and deploy/test-compose. Sourced, not run.
 
+# Processes that a test has started beside the containers.
+helpers=()
+
 # One test at a time: project and image have fixed names, so that a run that was killed is cleaned up by the next.
 # start_test DIST: prepares machine and images, and removes what a killed run has left. Everything is removed at the end.
 start_test() {
@@ -17,7 +20,7 @@ start_test() {
   port=$(free_port)
   url=http://127.0.0.1:$port
   export MARTLET_COMPOSE_FILE=$work/compose.yaml MARTLET_PROJECT=martlet-smoke MARTLET_IMAGE=localhost/martlet:smoke
-  export MARTLET_PORT=127.0.0.1:$port
+  export MARTLET_PORT=127.0.0.1:$port MARTLET_PUBLIC_URL=$url
 
   step 'The machine is prepared' prepare
   engine=$("$directory/containers" engine)
@@ -51,6 +54,7 @@ clean_up() {
     echo "NOT OK         ${current:-start}" >&2
     print_logs >&2 || true
   fi
+  ((${#helpers[@]} == 0)) || kill "${helpers[@]}" 2> /dev/null || true
   if [[ -n ${engine:-} ]]; then
     "$directory/containers" down --volumes || status=1
   fi
@@ -70,9 +74,10 @@ print_logs() {
 }
 
 prepare() {
-  local missing=()
-  command -v curl > /dev/null || missing+=(curl)
-  command -v jq > /dev/null || missing+=(jq)
+  local missing=() program
+  for program in curl jq ${MARTLET_TEST_PUSH:+socat}; do
+    command -v "$program" > /dev/null || missing+=("$program")
+  done
   if [[ ${#missing[@]} -gt 0 ]]; then
     apt-get update --quiet=2
     DEBIAN_FRONTEND=noninteractive apt-get install --quiet=2 --yes --no-install-recommends "${missing[@]}" > /dev/null
@@ -97,6 +102,15 @@ create_app() {
   app_key=$(jq --exit-status --raw-output .appKey <<< "$app")
   secret=$(jq --exit-status --raw-output .secret <<< "$app")
   master=$(jq --exit-status --raw-output .masterKey <<< "$app")
+}
+
+# Takes the keys of the app that the first `up` has made, and opens it.
+take_first_app() {
+  local file=$work/secrets/first-app.json
+  app_key=$(jq -er .appKey "$file") secret=$(jq -er .secret "$file") master=$(jq -er .masterKey "$file")
+  ingest=$(jq -er .ingestKey "$file") number=$(jq -er .appNumber "$file")
+  [[ -s $work/secrets/admin.txt ]]
+  open_app
 }
 
 # Opens a new app, which is closed: clients may only do what a rule allows. The gateway gets the app's keys through its feed, so
