@@ -11,6 +11,7 @@ public struct OfflineLoad: Sendable {
         var number: Int
         var room: String
         var tags: [String]
+        var place: GeoPoint
     }
 
     /// The times that a release build must not exceed with 10,000 notes.
@@ -48,7 +49,8 @@ public struct OfflineLoad: Sendable {
     private func note(_ index: Int) -> Note {
         Note(
             title: "Note \(index * 7_919 % count)", number: index % 1_000, room: "r\(index % 20)",
-            tags: ["a", "b\(index % 7)"])
+            tags: ["a", "b\(index % 7)"],
+            place: GeoPoint(latitude: 46 + Double(index % 100) / 100, longitude: 7 + Double(index / 100) / 100))
     }
 
     private func synchronize(_ folder: URL) async throws -> TimeInterval {
@@ -64,6 +66,8 @@ public struct OfflineLoad: Sendable {
 
     /// - Returns: The median time of each query.
     private func ask(_ folder: URL) async throws -> [TimeInterval] {
+        // No two notes have the same distance from here.
+        let here = GeoPoint(latitude: 46.5037, longitude: 7.5011)
         let queries: [(String, Query<Note>)] = [
             (
                 "one room, sorted, 20",
@@ -72,6 +76,8 @@ public struct OfflineLoad: Sendable {
             ("high numbers, sorted, 20", Note.query().where(\.number > 900).order(by: \.number, .descending).limit(20)),
             ("a tag, 100", Note.query().where(.contains(\.tags, "b3"))),
             ("all, sorted, 20", Note.query().order(by: \.title).limit(20)),
+            ("within 5 km, nearest 20", Note.query().near(\.place, of: here, within: .kilometers(5)).limit(20)),
+            ("the nearest 20 of all", Note.query().near(\.place, of: here).limit(20)),
         ]
         let phone = try copy(folder)
         let notes = try await phone.offline.collection(Note.self)
