@@ -131,8 +131,11 @@ struct DefinitionLoaderTests {
             for await definition in loader.updates() { versions.withLock { $0.append(definition.version) } }
         }
         defer { following.cancel() }
-        // The first event of a connection also causes a refresh.
-        try await eventually("There was no refresh.") { network.sent.count > count }
+        // The first event of a connection also causes a refresh. The updates keep only the newest version, so the first
+        // one must be taken before the second is published.
+        try await eventually("There was no refresh.") {
+            network.sent.count > count && versions.withLock { $0 } == [1]
+        }
         let failures = Locked(0)
         network.answer { request, response in
             guard request.url.path.hasSuffix("/manifest"), failures.withLock({ $0 }) == 0 else { return response }

@@ -60,15 +60,8 @@ struct LiveTests {
 
     /// A device, and whether its live stream is open.
     private func observed() async throws -> (Martlet, Locked<Bool>) {
-        let isOpen = Locked(false)
-        let device = try await TestServer.device {
-            $0.log = { entry in
-                guard entry.message == "Received an answer", entry.metadata["request.path"]?.hasPrefix("live/") == true
-                else { return }
-                isOpen.withLock { $0 = true }
-            }
-        }
-        return (device, isOpen)
+        let observed = ObservedTransport(URLSessionTransport())
+        return (try await TestServer.device { $0.transport = observed }, observed.isOpen)
     }
 
     private var query: Query<Note> { Note.query().where(\.room == room) }
@@ -163,6 +156,37 @@ struct LiveTests {
         #expect(try await lists.next()?.map(\.n) == [9, 4, 2])
         try await storage.delete(four)
         #expect(try await lists.next()?.map(\.n) == [9, 2, 1])
+    }
+}
+
+/// Notices the first bytes of a stream. They have its position; the head is sent before the server knows it, so a
+/// change after the head alone may be before the position.
+final class ObservedTransport: HTTPTransport {
+    let isOpen = Locked(false)
+    private let transport: any HTTPTransport
+
+    init(_ transport: any HTTPTransport) { self.transport = transport }
+
+    func send(_ request: HTTPRequest, progress: (@Sendable (Int64) -> Void)?) async throws -> HTTPResponse {
+        try await transport.send(request, progress: progress)
+    }
+
+    func stream(_ request: HTTPRequest) async throws -> HTTPStream {
+        let stream = try await transport.stream(request)
+        let (body, feed) = AsyncThrowingStream<Data, any Error>.makeStream()
+        let task = Task {
+            do {
+                for try await piece in stream.body {
+                    isOpen.withLock { $0 = true }
+                    feed.yield(piece)
+                }
+                feed.finish()
+            } catch {
+                feed.finish(throwing: error)
+            }
+        }
+        feed.onTermination = { _ in task.cancel() }
+        return HTTPStream(head: stream.head, body: body)
     }
 }
 

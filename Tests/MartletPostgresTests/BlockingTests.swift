@@ -24,6 +24,7 @@ import Testing
         _ body: (Roles, _ release: () async throws -> Void) async throws -> Void
     ) async throws {
         var configuration = try await PostgresServer.shared().makeDatabase()
+        configuration.useTestTimeouts()
         let plain = configuration
         configure(&configuration)
         try await withClient(plain) { locker async throws in

@@ -33,7 +33,7 @@ import Testing
         try await withClient { client async throws in
             _ = try await client.query("SELECT 1")
             let error = await postgresError {
-                try await client.query("SELECT pg_sleep(60), 'late'", timeout: .milliseconds(200))
+                try await client.query("SELECT pg_sleep(60), 'late'", timeout: .seconds(1))
             }
             #expect(error?.code == .timeout)
             #expect(error?.mayHaveExecuted == true)
@@ -87,7 +87,7 @@ import Testing
             try await withClient(plain) { observer async throws in
                 try await eventually("the only connection is busy") { try await !isGone(observer, "'block'") }
             }
-            let queries = (0..<6).map { _ in Task { try await client.query("SELECT 2", timeout: .seconds(2)) } }
+            let queries = (0..<6).map { _ in Task { try await client.query("SELECT 2", timeout: .seconds(5)) } }
             var codes: [PostgresError.Code: Int] = [:]
             for query in queries {
                 let error = try #require(await postgresError { try await query.value })

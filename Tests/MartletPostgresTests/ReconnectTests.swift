@@ -87,7 +87,9 @@ import Testing
 
     @Test func `The channel is closed when its last reader ends`() async throws {
         try await withClient { client async throws in
-            let task = Task { for await _ in client.listen("one") {} }
+            let (listening, didListen) = AsyncStream.makeStream(of: Void.self)
+            let task = Task { for await _ in client.listen("one") { didListen.finish() } }
+            for await _ in listening {}
             var other = client.listen("two").makeAsyncIterator()
             #expect(await other.next()?.kind == .reconnected)
             let find: PostgresQuery =
@@ -109,11 +111,12 @@ import Testing
         let queries = (0..<20).map { _ in
             Task {
                 begun.increment()
-                return try await client.query("SELECT pg_sleep(0.1)")
+                return try await client.query("SELECT pg_sleep(0.3)")
             }
         }
         try await eventually("all queries have begun") { begun.value == 20 }
-        try await Task.sleep(for: .milliseconds(50))
+        // Between this sign and the arrival of its query at the client, a task may be interrupted.
+        try await Task.sleep(for: .milliseconds(300))
         await group.triggerGracefulShutdown()
         for query in queries { #expect(try await query.value.count == 1) }
         try await running.value

@@ -123,26 +123,26 @@ import Testing
         // PostgreSQL's own limit, without the client's margin of five seconds.
         try await withClient({
             $0.maximumConnections = 1
-            $0.queryTimeout = .milliseconds(300)
-            $0.sessionSettings["statement_timeout"] = "300"
+            $0.queryTimeout = .seconds(1)
+            $0.sessionSettings["statement_timeout"] = "1000"
         }) { client async throws in
             try await client.withTransaction { transaction in
-                try await transaction.execute("SELECT pg_sleep(0.7)", timeout: .seconds(5))
-                try await transaction.executeScript("SELECT 1; SELECT pg_sleep(0.7)", timeout: .seconds(5))
-                try await transaction.execute("SELECT pg_sleep(0.7)", timeout: .seconds(5))
+                try await transaction.execute("SELECT pg_sleep(1.5)", timeout: .seconds(60))
+                try await transaction.executeScript("SELECT 1; SELECT pg_sleep(1.5)", timeout: .seconds(60))
+                try await transaction.execute("SELECT pg_sleep(1.5)", timeout: .seconds(60))
                 let limit = try await transaction.query("SHOW statement_timeout")
-                #expect(try limit[0].decode(0, as: String.self) == "300ms")
+                #expect(try limit[0].decode(0, as: String.self) == "1s")
             }
             try await client.withTransaction { transaction in
                 try await transaction.execute("SAVEPOINT s")
                 #expect(
-                    await postgresError { try await transaction.execute("SELECT 1/0", timeout: .seconds(5)) }?.sqlState
+                    await postgresError { try await transaction.execute("SELECT 1/0", timeout: .seconds(60)) }?.sqlState
                         == "22012")
                 try await transaction.execute("ROLLBACK TO s")
                 let limit = try await transaction.query("SHOW statement_timeout")
-                #expect(try limit[0].decode(0, as: String.self) == "300ms")
+                #expect(try limit[0].decode(0, as: String.self) == "1s")
             }
-            #expect(try await client.query("SHOW statement_timeout")[0].decode(0, as: String.self) == "300ms")
+            #expect(try await client.query("SHOW statement_timeout")[0].decode(0, as: String.self) == "1s")
         }
     }
 

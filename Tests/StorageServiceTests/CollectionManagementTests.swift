@@ -202,7 +202,8 @@ import Testing
     }
 
     @Test func `two apps are separate`() async throws {
-        let (one, two) = (try await StorageApp(), try await StorageApp())
+        let one = try await StorageApp()
+        let two = one.neighbour()
         _ = try await one.client.post("/storage/Note", #"{"_id":"a","of":1}"#)
         #expect(try await two.client.get("/storage/Note")["count"] == "0")
         #expect(try await two.client.put("/storage/Note/a", "{}").isProblem(.objectNotFound))

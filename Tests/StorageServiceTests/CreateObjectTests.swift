@@ -3,6 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 import MartletTesting
+import ServiceTesting
 import Testing
 
 @testable import StorageService
@@ -196,15 +197,18 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         let schema = try app.space().schema
-        try await app.superuser.withTransaction { transaction in
-            for number in 2...500 {
-                try await transaction.execute(.init(unescaped: "CREATE TABLE \(schema).t\(number) ()"))
+        // Takes a while, so it is not on the connection that other tests share.
+        try await app.database.withSuperuser { superuser in
+            try await superuser.withTransaction { transaction in
+                for number in 2...500 {
+                    try await transaction.execute(.init(unescaped: "CREATE TABLE \(schema).t\(number) ()"))
+                }
+                try await transaction.execute(
+                    .init(
+                        unescaped: """
+                            INSERT INTO \(schema)._collections (name) SELECT 't' || n FROM generate_series(2, 500) AS n
+                            """))
             }
-            try await transaction.execute(
-                .init(
-                    unescaped: """
-                        INSERT INTO \(schema)._collections (name) SELECT 't' || n FROM generate_series(2, 500) AS n
-                        """))
         }
         let answer = try await app.client.post("/storage/OneMore", "{}")
         #expect(answer.isProblem(.limitExceeded, field: "collection"), "\(answer)")

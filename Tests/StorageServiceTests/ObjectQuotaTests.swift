@@ -9,7 +9,9 @@ import Testing
 
 @testable import StorageService
 
-@Suite struct ObjectQuotaTests {
+/// One after the other: all apps have one ``ObjectQuota``, and a measurement that began before another test stored its
+/// limit may end after that test's own, so the limit would have no effect until the next one.
+@Suite(.serialized) struct ObjectQuotaTests {
     private static func limit(_ app: StorageApp, _ limits: String) async throws -> Answer {
         try await app.staff(may: [.applications: [.update]]).put("/admin/apps/\(app.id)/objects/limits", limits)
     }
@@ -46,7 +48,8 @@ import Testing
     }
 
     @Test func `the size is limited, and other environments and apps are not affected`() async throws {
-        let (app, other) = (try await StorageApp(), try await StorageApp())
+        let app = try await StorageApp()
+        let other = app.neighbour()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         let set = try await Self.limit(app, #"{"maximumBytes":1000,"maximumObjects":null}"#)
         #expect(set["maximumBytes"] == "1000" && set["maximumObjects"] == nil, "\(set)")

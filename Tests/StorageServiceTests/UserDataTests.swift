@@ -234,7 +234,8 @@ import Testing
     }
 
     @Test func `Environments and apps are separate`() async throws {
-        let (app, other) = (try await StorageApp(), try await StorageApp())
+        let app = try await StorageApp()
+        let other = app.neighbour()
         let note = #"{"_id":"n","_writers":["\#(anna)"]}"#
         for client in [app.master, app.acting(as: app.principal(.master, .test)), other.master] {
             #expect(try await client.post("/storage/Notes", note).status == 201)

@@ -327,7 +327,8 @@ import Testing
     }
 
     @Test func `files of other apps and environments are not found`() async throws {
-        let (app, other) = (try await StorageApp(), try await StorageApp())
+        let app = try await StorageApp()
+        let other = app.neighbour()
         _ = try await app.client.send("PUT", "/upload/f", "1")
         for client in [other.client, other.master, app.testClient] {
             #expect(try await client.get("/upload/f").isProblem(.fileNotFound))

@@ -33,7 +33,8 @@ import Testing
     }
 
     @Test func `a link opens nothing else`() async throws {
-        let (app, other) = (try await StorageApp(), try await StorageApp())
+        let app = try await StorageApp()
+        let other = app.neighbour()
         let anybody = app.client.acting(as: app.principal(.link))
         for path in ["f", "g"] { _ = try await app.client.send("PUT", "/upload/" + path, "1") }
         _ = try await other.client.send("PUT", "/upload/f", "1")

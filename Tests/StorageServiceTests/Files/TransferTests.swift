@@ -134,7 +134,7 @@ import Testing
                 "PATCH", location, bytes: [1], headers: ["tus-resumable": "1.0.0", "upload-offset": "0"])
         }
         try await app.expectRefusal(.payloadTooLarge) { try await patch(app.client, location, at: 0, "abc") }
-        let others = [app.user("bob"), try await StorageApp().client]
+        let others = [app.user("bob"), app.neighbour().client]
         for other in others {
             #expect(try await head(other, location).status == 404)
             #expect(try await patch(other, location, at: 0, "ab").isProblem(.uploadNotFound))

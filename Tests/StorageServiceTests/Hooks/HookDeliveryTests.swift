@@ -142,7 +142,9 @@ import Testing
             "/storage/all/Notes", "[" + Array(repeating: "{}", count: 40).joined(separator: ",") + "]")
         try await delivering(app) {
             try await wait { try await app.master.get("/hooks/saved")["enabled"] == "false" }
-            try await Task.sleep(for: .milliseconds(300))
+            let queue = try app.space().own("_hook_deliveries")
+            let begun: PostgresQuery = "SELECT id FROM \(queue) WHERE state = 'waiting' AND attempts > 0"
+            try await eventually("no delivery is under way") { try await app.superuser.query(begun).isEmpty }
             try await wait {
                 try await deliveries(app, of: "saved", "?state=dead&limit=100").count == receiver.received.count
             }

@@ -5,6 +5,7 @@ import MartletJobs
 import MartletPostgres
 import MartletTesting
 import NIOCore
+import ServiceTesting
 import Testing
 
 @testable import StorageService
@@ -243,28 +244,32 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"other"}"#)
         let job = try await waiting(app, count: 1_200)
-        // The lock makes the import's transaction wait for this one.
+        // The lock makes the import's transaction wait for this one. It lasts until the import has ended, so it is not
+        // on the connection that other tests share.
         let table = try app.space().table(try CollectionName("Note"))
-        try await app.superuser.withTransaction { transaction in
-            try await transaction.execute("LOCK TABLE \(table) IN EXCLUSIVE MODE")
-            try await transaction.execute("SELECT FROM storage.jobs WHERE id = \(job.id)")
-            var due: PostgresQuery = "UPDATE storage.jobs SET due = now() WHERE id = \(job.id)"
-            due.isPrepared = false
-            try await app.postgres.execute(due)
-            try await app.startWorker()
-            try await eventually("the import is storing objects") {
-                try await app.master.get("/jobs/\(job.id)")["progress.message"] == #""storing""#
+        try await app.database.withSuperuser { superuser in
+            try await superuser.withTransaction { transaction in
+                try await transaction.execute("LOCK TABLE \(table) IN EXCLUSIVE MODE")
+                try await transaction.execute("SELECT FROM storage.jobs WHERE id = \(job.id)")
+                var due: PostgresQuery = "UPDATE storage.jobs SET due = now() WHERE id = \(job.id)"
+                due.isPrepared = false
+                try await app.postgres.execute(due)
+                try await app.startWorker()
+                try await eventually("the import is storing objects") {
+                    try await app.master.get("/jobs/\(job.id)")["progress.message"] == #""storing""#
+                }
+                #expect(try await app.master.delete("/jobs/\(job.id)")["cancelRequested"] == "true")
+                let finished = try await app.wait(for: job.id)
+                #expect(finished["state"] == #""cancelled""#, "\(finished)")
             }
-            #expect(try await app.master.delete("/jobs/\(job.id)")["cancelRequested"] == "true")
-            let finished = try await app.wait(for: job.id)
-            #expect(finished["state"] == #""cancelled""#, "\(finished)")
         }
         #expect(try await app.client.get("/storage/Note").ids == ["other"])
         #expect(try await app.leftovers() == [])
     }
 
     @Test func `a job can be cancelled, and belongs to its app`() async throws {
-        let app = try await StorageApp(), other = try await StorageApp()
+        let app = try await StorageApp()
+        let other = app.neighbour()
         let id = try #require(
             try await app.superuser.query(
                 """

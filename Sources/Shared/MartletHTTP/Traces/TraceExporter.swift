@@ -20,11 +20,12 @@ public struct TraceExporter: Service {
     private static let maximumAnswerInBytes = 64 << 10
     /// The longest pause that a collector may ask for.
     private static let maximumPause: Duration = .seconds(30)
-    /// For everything that is left when the process stops. The servers before it may have used most of the 30 s.
-    private static let flushTime: Duration = .seconds(2)
 
     /// The spans to send.
     public let queue = SpanQueue()
+
+    /// For everything that is left when the process stops. The servers before it may have used most of the 30 s.
+    var flushTime: Duration = .seconds(2)
 
     private let process: String
     private let instance = UUID().uuidString.lowercased()
@@ -130,7 +131,7 @@ public struct TraceExporter: Service {
 
     /// Sends what is left. Each batch gets one attempt, and all of them together `flushTime`.
     private func flush() async {
-        let deadline = ContinuousClock.now + Self.flushTime
+        let deadline = ContinuousClock.now + flushTime
         await attempt("Could not send the last spans before the stop; they are dropped.", logger: logger) {
             while let batch = queue.takeBatch() {
                 do {
