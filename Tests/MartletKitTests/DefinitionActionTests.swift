@@ -37,8 +37,8 @@ struct DefinitionActionTests {
         let outcomes = try await definition.perform(screen.root.contents[0].actions)
         #expect(called.withLock { $0 } == ["deck 52", "call 112"])
         #expect(outcomes.count == 7)
-        guard case .alert("Start", "Hi") = outcomes[2], case .unanswered(let fly) = outcomes[3],
-            case .open(let detail, isModal: false) = outcomes[4], case .unanswered = outcomes[5],
+        guard case .alert("Start", "Hi") = outcomes[2], case .unhandled(let fly) = outcomes[3],
+            case .open(let detail, isModal: false) = outcomes[4], case .unhandled = outcomes[5],
             case .open(let nobody, _) = outcomes[6]
         else {
             Issue.record("\(outcomes)")

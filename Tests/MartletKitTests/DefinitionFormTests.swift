@@ -125,7 +125,7 @@ struct DefinitionFormTests {
         let outcomes = try await definition.perform(button.actions)
         #expect(sent.withLock { $0 } == [["age": 20, "news": false]])
         guard outcomes.count == 3, case .submitted(let object) = outcomes[0], case .alert("", "Thanks") = outcomes[1],
-            case .unanswered = outcomes[2], object["age"] == 20
+            case .unhandled = outcomes[2], object["age"] == 20
         else {
             Issue.record("\(outcomes)")
             return
