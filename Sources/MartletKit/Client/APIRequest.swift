@@ -27,8 +27,8 @@ package struct APIRequest: Sendable {
     package var headers: HTTPHeaders = [:]
     var body: Data?
     var caller = Caller.userIfSignedIn
-    /// The call fails with `notSignedIn` unless the user with this id is signed in. `.some(nil)`: unless nobody is
-    /// signed in. Nil: the user does not matter.
+    /// The user id for which the call is meant. The call fails with `notSignedIn` if another user, or nobody, is signed
+    /// in. `.some(nil)`: it fails if anybody is signed in. Nil: the user does not matter.
     package var expectedUser: String??
     var repetition: Repetition
     /// The time limit of one attempt in seconds; nil: the client's.

@@ -8,7 +8,7 @@ extension Martlet {
     /// ```
     ///
     /// - Parameters:
-    ///   - path: The path below `/api/{appKey}/`. What stands between two slashes is percent-encoded.
+    ///   - path: The path below `/api/{appKey}/`. The call percent-encodes each part between slashes.
     ///   - isRepeatable: Whether repeating the call after a failure does no harm. `GET` is always repeated.
     /// - Returns: The body of the answer; null if it has none.
     @discardableResult

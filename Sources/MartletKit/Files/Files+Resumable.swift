@@ -24,7 +24,7 @@ extension Files {
         return try await finish(upload, from: file, progress: progress)
     }
 
-    /// Announces an upload. Keep the answer, and pass it to ``finish(_:from:progress:)`` as often as it takes.
+    /// Announces an upload. Keep the result, and call ``finish(_:from:progress:)`` with it until that succeeds.
     public func beginUpload(
         of file: URL, to path: String, readers: [Grantee]? = nil, writers: [Grantee]? = nil
     ) async throws -> ResumableUpload {
@@ -53,7 +53,7 @@ extension Files {
         let (handle, size) = try Self.open(file)
         defer { try? handle.close() }
         guard size == upload.sizeInBytes else {
-            throw MartletError(.invalidArgument, "The file has \(size) bytes, and had \(upload.sizeInBytes).")
+            throw MartletError(.invalidArgument, "Expected a file of \(upload.sizeInBytes) bytes, found \(size).")
         }
         var sender = PartSender(upload: upload, offset: try await offset(of: upload))
         var backoff = Backoff(clock: api.configuration.clock)

@@ -29,10 +29,10 @@ public struct Files: Sendable {
     /// Stores bytes as a file, in one request. For large files use ``upload(contentsOf:to:readers:writers:progress:)``.
     ///
     /// - Parameters:
-    ///   - readers: Who may read it; nil: everyone, or unchanged if the file exists.
+    ///   - readers: Who may read it; nil: everyone, or as before if the file exists.
     ///   - writers: Who may replace and delete it; nil: everyone, or as before if the file exists.
-    ///   - replaces: Whether a file that exists gets a new version. Otherwise it is
-    ///     ``MartletError/Code/preconditionFailed``.
+    ///   - replaces: Whether an existing file gets a new version. If not, the call throws
+    ///     ``MartletError/Code/preconditionFailed`` for it.
     @discardableResult
     public func upload(
         _ data: Data, to path: String, readers: [Grantee]? = nil, writers: [Grantee]? = nil, replaces: Bool = true,
@@ -109,8 +109,8 @@ public struct Files: Sendable {
         }
     }
 
-    /// An address that opens the file without the app's secret, for a while, for example in a web view. It works until
-    /// then even if the file's readers change.
+    /// A temporary address that opens the file without the app's secret, for example in a web view. It works until it
+    /// expires, even if the file's readers change.
     ///
     /// - Parameter seconds: 1 to 604,800, a week.
     public func link(to path: String, expiresIn seconds: Int, size: ImageSize? = nil) async throws -> URL {

@@ -25,7 +25,8 @@ public struct OfflineOptions: Sendable, Hashable {
     public init() {}
 }
 
-/// A write that was done on the device and that the server refused. The object on the device is again as on the server.
+/// A write that was done on the device and that the server refused. The object on the device has the server's state
+/// again.
 public struct OfflineFailure: Sendable {
     public let collection: String
     /// The id of the user who wrote it; nil if nobody was signed in.
