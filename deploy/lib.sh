@@ -82,7 +82,7 @@ need_dashboard_packages() {
 
 # Builds the programs in one release build. Prints nothing if there is nothing to do.
 build_release() {
-    say "building: about 16 minutes on two cores the first time, a minute or two after a change"
+    say "building: about 10 minutes on two cores the first time, a minute or two after a change"
     local program
     # martlet comes first: it contains every service, so they are compiled in parallel and not one after the other.
     for program in martlet "${programs[@]}"; do

@@ -1,7 +1,7 @@
 import Foundation
 import MartletKit
 
-/// Two phones meet. `docs/tutorials/sportlook.md` has its readers type this.
+/// Two phones meet. Readers of `docs/tutorials/sportlook.md` type this.
 enum Meeting {
     /// A phone, simulated: a client with a session of its own.
     static func phone(_ connection: URL) throws -> SportLook {
