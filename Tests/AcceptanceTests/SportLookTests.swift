@@ -30,7 +30,7 @@ import Testing
         return World(ada: ada, ben: ben, eve: eve, event: try await ben.app.join(event))
     }
 
-    @Test func `the example runs, and each of its steps is as it says`() async throws {
+    @Test func `the example runs, and each of its steps has the expected result`() async throws {
         try await SportLookStory.run(Acceptance.developer(), Simulators(), Acceptance.story)
     }
 

@@ -10,7 +10,7 @@ import Testing
         FileManager.default.temporaryDirectory.appendingPathComponent("martlet-crash-\(process)")
     }
 
-    @Test func `the example runs, and each of its steps is as it says`() async throws {
+    @Test func `the example runs, and each of its steps has the expected result`() async throws {
         try await TimetableStory.run(Acceptance.developer(), Acceptance.story) { folder in
             let note = Self.note(of: getpid())
             try Data(folder.path.utf8).write(to: note)

@@ -77,7 +77,7 @@ struct DefinitionTreeTests {
         #expect(rows[0].own("top") == nil && rows[0].own("text_size") == nil)
     }
 
-    @Test func `an unknown kind is its fallback, nothing, or an empty box of the same size`() async throws {
+    @Test func `an unknown kind becomes its fallback, nothing, or an empty box of the same size`() async throws {
         var components = DefinitionComponents()
         components.addView("Known", version: 2)
         let screen = try await Self.screen(

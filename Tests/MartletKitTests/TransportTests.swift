@@ -30,7 +30,7 @@ private final class SilentPort: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Accepts one connection after all, answers so many requests on it, and returns their methods.
+    /// Accepts one connection after all, answers `count` requests on it, and returns their methods.
     func methods(of count: Int) async -> [String] {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [descriptor] in

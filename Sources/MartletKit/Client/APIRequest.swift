@@ -13,7 +13,7 @@ package struct APIRequest: Sendable {
 
     package enum Repetition: Sendable {
         /// Repeating the call does no harm.
-        case harmless
+        case idempotent
         /// The server carries out a repetition with the same key only once.
         case idempotencyKey(String)
         /// The call is repeated only if it was certainly not carried out.
@@ -42,7 +42,7 @@ package struct APIRequest: Sendable {
     package init(_ method: String, _ path: String, json: JSON? = nil, repetition: Repetition? = nil) {
         self.method = method
         self.path = path
-        self.repetition = repetition ?? (["GET", "HEAD"].contains(method) ? .harmless : .onlyIfNotDone)
+        self.repetition = repetition ?? (["GET", "HEAD"].contains(method) ? .idempotent : .onlyIfNotDone)
         if let json {
             body = json.data
             headers["content-type"] = "application/json"

@@ -18,7 +18,7 @@ extension Martlet {
     ) async throws -> JSON {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { APIRequest.escape(String($0)) }
         var request = APIRequest(
-            method, parts.joined(separator: "/"), json: body, repetition: isRepeatable ? .harmless : nil)
+            method, parts.joined(separator: "/"), json: body, repetition: isRepeatable ? .idempotent : nil)
         request.query = query.map { (name: $0.key, value: $0.value) }
         return try await api.json(request)
     }

@@ -130,7 +130,7 @@ public final class RemoteConfiguration: Sendable {
     @discardableResult
     public func fetch() async throws -> Bool {
         let (theme, tag, attributes) = state.withLock { ($0.theme, $0.newest.entityTag, $0.attributes) }
-        var request = APIRequest("POST", "remote", json: body(theme, attributes), repetition: .harmless)
+        var request = APIRequest("POST", "remote", json: body(theme, attributes), repetition: .idempotent)
         request.query = await events.query
         request.headers[MartletHeader.deviceID] = identity.id
         request.headers["if-none-match"] = tag

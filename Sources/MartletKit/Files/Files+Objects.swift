@@ -22,7 +22,7 @@ extension Files {
                 "className": .string(Value.collection), "objectId": .string(object.id), "key": .string(key),
             ]
         ]
-        let request = APIRequest("PATCH", Self.path("upload", path), json: body, repetition: .harmless)
+        let request = APIRequest("PATCH", Self.path("upload", path), json: body, repetition: .idempotent)
         return try FileRecord(await api.json(request))
     }
 

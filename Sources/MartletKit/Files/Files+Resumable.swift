@@ -33,7 +33,7 @@ extension Files {
         if let readers { metadata.append("readers \(Data(Self.list(readers).utf8).base64EncodedString())") }
         if let writers { metadata.append("writers \(Data(Self.list(writers).utf8).base64EncodedString())") }
         // An announcement whose answer was lost is forgotten after a day.
-        var request = Self.tus("POST", "files/tus", repetition: .harmless)
+        var request = Self.tus("POST", "files/tus", repetition: .idempotent)
         request.headers["upload-length"] = String(size)
         request.headers["upload-metadata"] = metadata.joined(separator: ",")
         guard let location = try await api.send(request).headers["location"],
@@ -81,7 +81,7 @@ extension Files {
     /// Cancels an upload that is no longer wanted.
     public func cancel(_ upload: ResumableUpload) async throws {
         do {
-            try await api.send(Self.tus("DELETE", upload.location, repetition: .harmless))
+            try await api.send(Self.tus("DELETE", upload.location, repetition: .idempotent))
         } catch let error as MartletError where error.isNotFound {
             return
         }
@@ -89,7 +89,7 @@ extension Files {
 
     /// The number of bytes that the server has.
     private func offset(of upload: ResumableUpload) async throws -> Int {
-        try Self.offset(try await api.send(Self.tus("HEAD", upload.location, repetition: .harmless)), of: upload)
+        try Self.offset(try await api.send(Self.tus("HEAD", upload.location, repetition: .idempotent)), of: upload)
     }
 
     private static func offset(_ response: HTTPResponse, of upload: ResumableUpload) throws -> Int {

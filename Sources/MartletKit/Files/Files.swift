@@ -39,7 +39,7 @@ public struct Files: Sendable {
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> FileRecord {
         // At worst, storing the same bytes again creates another version.
-        var request = APIRequest("PUT", Self.path("upload", path), repetition: replaces ? .harmless : .onlyIfNotDone)
+        var request = APIRequest("PUT", Self.path("upload", path), repetition: replaces ? .idempotent : .onlyIfNotDone)
         request.body = data
         request.headers["content-type"] = "application/octet-stream"
         if !replaces { request.headers["if-none-match"] = "*" }
@@ -97,13 +97,13 @@ public struct Files: Sendable {
     /// Sets who may read and who may replace a file. Nil keeps the present list; `[.everyone]` admits everyone.
     public func setAccess(of path: String, readers: [Grantee]?, writers: [Grantee]?) async throws {
         let body: JSON = ["_readers": Grantee.json(readers), "_writers": Grantee.json(writers)]
-        try await api.send(APIRequest("PATCH", Self.path("upload", path), json: body, repetition: .harmless))
+        try await api.send(APIRequest("PATCH", Self.path("upload", path), json: body, repetition: .idempotent))
     }
 
     /// Deletes a file. Succeeds if it does not exist.
     public func delete(_ path: String) async throws {
         do {
-            try await api.send(APIRequest("DELETE", Self.path("upload", path), repetition: .harmless))
+            try await api.send(APIRequest("DELETE", Self.path("upload", path), repetition: .idempotent))
         } catch let error as MartletError where error.code == .fileNotFound {
             return
         }
@@ -118,7 +118,7 @@ public struct Files: Sendable {
             "expiresInSeconds": .number(JSONNumber(seconds)), "thumbnail": (size?.rawValue).map(JSON.string),
         ])
         let answer = try await api.json(
-            APIRequest("POST", Self.path("upload-link", path), json: body, repetition: .harmless))
+            APIRequest("POST", Self.path("upload-link", path), json: body, repetition: .idempotent))
         guard let path = answer["path"]?.stringValue,
             let root = APIRequest("GET", "").url(under: api.configuration.url, appKey: api.configuration.appKey),
             let url = URL(string: root.absoluteString + path)

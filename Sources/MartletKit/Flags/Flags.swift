@@ -123,7 +123,7 @@ public final class Flags: Sendable {
             state.asked += 1
             return (state.asked, self.context(state.attributes), state.answers)
         }
-        var request = APIRequest("POST", "flags/evaluate", json: ["context": context], repetition: .harmless)
+        var request = APIRequest("POST", "flags/evaluate", json: ["context": context], repetition: .idempotent)
         request.query = await events.query
         request.headers[MartletHeader.deviceID] = identity.id
         if known.context == context { request.headers["if-none-match"] = known.entityTag }

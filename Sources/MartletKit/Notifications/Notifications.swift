@@ -211,7 +211,7 @@ public final class Notifications: Sendable {
     }
 
     private func send(_ method: String, _ path: String, _ body: JSON? = nil) async throws {
-        var request = APIRequest(method, "installations/\(identity.id)\(path)", json: body, repetition: .harmless)
+        var request = APIRequest(method, "installations/\(identity.id)\(path)", json: body, repetition: .idempotent)
         request.headers["installation-secret"] = identity.secret
         try await api.send(request)
     }

@@ -24,7 +24,7 @@ extension SportLookStory {
             await notifications.handle(payload, in: .foreground), await notifications.handle(payload, in: .background),
             await notifications.handle(payload, in: .tapped),
         ]
-        try story.check(outcomes == [.shown, .shown, .opened], "The app made of the push: \(outcomes).")
+        try story.check(outcomes == [.shown, .shown, .opened], "The app handled the push as \(outcomes).")
         let message = payload["martlet"]?["message"]?.stringValue ?? ""
         try await Story.wait(for: "the report that the push was opened") {
             try await app.manage("GET", "notifications/messages/\(message)").text.contains(#""opened":1"#)

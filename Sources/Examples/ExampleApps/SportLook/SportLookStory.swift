@@ -4,7 +4,7 @@ import MartletKit
 /// SportLook: people find others for sports, meet at events and chat. Its rights are rules on the server.
 public struct SportLookStory: Sendable {
     static let bern = GeoPoint(latitude: 46.948, longitude: 7.447)
-    /// By the Aare, 1 km from the middle of Bern.
+    /// By the Aare, 1 km from the centre of Bern.
     static let court = GeoPoint(latitude: 46.955, longitude: 7.455)
     static let zurich = GeoPoint(latitude: 47.377, longitude: 8.541)
 
