@@ -121,7 +121,7 @@ package_program() {
     patchelf --set-rpath '$ORIGIN/../lib' "$2/bin/${1##*/}"
 }
 
-# Whether a supervisor runs over the state folder: it holds a lock on this file for as long as it lives.
+# Whether a supervisor runs in the state folder: it holds a lock on this file for as long as it lives.
 is_running() {
     [[ -e $state/run/supervisor.pid ]] && ! flock -n "$state/run/supervisor.pid" true
 }

@@ -3,7 +3,7 @@
 Arguments: the server's state folder, the folder of programs, kills, subscribers. Environment: KEY, SECRET, DATABASE, SCHEMA.
 
 There are two copies of storage: the supervisor's, and one that is started here, with a gateway in front of both. One of the three, drawn by
-lot, or PostgreSQL, is killed by SIGKILL; the supervisor, or this program, starts it again. Ends with 1 when an event was lost or came twice.
+lot, or PostgreSQL, is killed by SIGKILL; the supervisor, or this program, starts it again. Exits with 1 when an event was lost or came twice.
 """
 
 import collections, http.client, json, os, random, re, signal, socket, subprocess, sys, threading, time, urllib.parse
@@ -33,7 +33,7 @@ class Supervised:
 
 
 class Own:
-    """One more of a program, with the environment of the supervisor's on ports of its own; started again when it was killed."""
+    """Another copy of a program, with the environment of the supervisor's copy and its own ports; started again after it was killed."""
 
     def __init__(self, program, **settings):
         pid = int(open(f"{state}/run/{program}.pid").read())
@@ -154,7 +154,7 @@ class Subscriber(threading.Thread):
             request.close()
 
     def take(self, name, id, data):
-        """What a blank line ended; nothing of an event that was cut off counts."""
+        """Records an event at the blank line that ends it. An event that was cut off has none and does not count."""
         if name == "error":
             self.error = data
             return

@@ -1,7 +1,7 @@
 """Holds live streams and measures how long a write is on its way to all of them, then what a rule that names the user costs.
 
 Arguments: the server's address, streams, streams under a rule, writes, name=pid of its processes. Environment: KEY, MASTER, SECRET.
-Ends with 1 when an event did not come, or came twice.
+Exits with 1 when an event did not come, or came twice.
 
 One loop reads all sockets and notes the time; what was read is looked at afterwards, so that the reader is not what is measured. The writes
 come from a process of their own and carry the time they were sent at.
@@ -101,7 +101,7 @@ def write(results, writes, rate):
 
 
 def read(sockets, done, seconds_after):
-    """(descriptor, time, bytes) of everything that comes until some time after `done` is readable, and what `done` said."""
+    """(descriptor, time, bytes) of everything that comes until `seconds_after` seconds after the end of `done`, and what was read from `done`."""
     poll = select.epoll()
     for descriptor in sockets:
         poll.register(descriptor, select.EPOLLIN)

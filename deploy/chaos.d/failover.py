@@ -155,10 +155,10 @@ def main():
     return bad > 0
 
 
-def fail_over(cluster, load, what, harm, repair):
-    """Harms the primary and waits until another one serves every kind of request; then repairs it."""
+def fail_over(cluster, load, what, fail, repair):
+    """Makes the primary fail and waits until another one serves every kind of request; then repairs it."""
     old, (answers, errors), start = cluster.primary(), load.counts(), time.monotonic()
-    harm(old)
+    fail(old)
     # A handover ends only when the new primary serves, so requests that succeed before that prove nothing.
     served = load.recovery(time.monotonic())
     recovery = None if served is None else time.monotonic() - start

@@ -1,4 +1,4 @@
-"""The server that is harmed: its processes, and a client of it. Ports are fixed, as the network is ours alone."""
+"""The server in which faults are caused: its processes, and a client of it. Ports are fixed, as the network is ours alone."""
 import http.client, json, os, pathlib, subprocess, sys, time
 
 SERVICES = {"auth": 8201, "storage": 8202, "config": 8203, "analytics": 8204, "notifications": 8205}

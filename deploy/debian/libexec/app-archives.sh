@@ -8,17 +8,17 @@ units=/etc/systemd/system
 # Runs of an app that failed and are still listed.
 failures_listed=20
 
-# take_turn SECONDS: waits for another run, for so long at most.
+# take_turn SECONDS: waits for another run, for this long at most.
 take_turn() {
     install -d -m 0711 "$records"
     exec 9> "$records/apps.lock"
-    flock -n 9 || say "waiting for the run under way (see: martlet app backups cancel)"
-    flock -w "$1" 9 || die "the run under way has not ended"
+    flock -n 9 || say "waiting for the run in progress (see: martlet app backups cancel)"
+    flock -w "$1" 9 || die "the run in progress has not ended in time"
     # A killed run leaves its number, which `cancel` must not take for this one's.
     : > "$records/apps.running"
 }
 
-# in_turn COMMAND…: runs it after the run under way, in a process group of its own, which `cancel` ends.
+# in_turn COMMAND…: runs it after the run in progress, in a process group of its own, which `cancel` ends.
 in_turn() {
     local name=$task status=0
     # The run reports its failure itself, unless it was killed.
@@ -155,21 +155,21 @@ delete_archive() {
     say "deleted $1"
 }
 
-# cancel [APP]: the run under way.
+# cancel [APP]: stops the run in progress.
 cancel() {
     local process='' app='' tenths
-    [[ -e $records/apps.lock ]] || die "nothing is under way"
+    [[ -e $records/apps.lock ]] || die "no run is in progress"
     exec 9> "$records/apps.lock"
-    ! flock -n 9 || die "nothing is under way"
+    ! flock -n 9 || die "no run is in progress"
     read -r process app < "$records/apps.running" || die "the run has not begun yet"
-    [[ -z $1 || $1 == "$app" ]] || die "what is under way is of $app, not of $1"
+    [[ -z $1 || $1 == "$app" ]] || die "the run in progress is for $app, not for $1"
     echo "$process" > "$records/apps.cancelled"
-    kill -TERM -- "-$process" || die "it could not be ended"
+    kill -TERM -- "-$process" || die "the run could not be stopped"
     for ((tenths = 0; tenths < 600; tenths++)); do
         kill -0 -- "-$process" 2> /dev/null || { say "cancelled ($app)"; return; }
         sleep 0.1
     done
-    die "it has not ended within a minute"
+    die "the run has not stopped within a minute"
 }
 
 # file_of FILE|ID: the archive's path.

@@ -9,7 +9,7 @@ back_up() {
     local app=$1 to=$2
     check_app_id "$app"
     [[ -n $to ]] || die "--to FILE is missing"
-    [[ ! -e $to ]] || die "$to is there already"
+    [[ ! -e $to ]] || die "$to already exists"
     connect
     [[ $(query "SELECT count(*) FROM auth.apps WHERE id = '$app'") == 1 ]] || die "there is no app $app"
     make_key

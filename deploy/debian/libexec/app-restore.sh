@@ -19,7 +19,7 @@ restore() {
     [[ -z $from ]] || check_spaces "$app"
     say_plan "$app"
     [[ -z $dry_run ]] || return 0
-    confirm "Replace the data of $app, $environments, by those of the archive?"
+    confirm "Replace the data of $app, $environments, by that of the archive?"
     extract "$file"
     wait_for_rollups
     keep_bytes "$app"
@@ -33,7 +33,7 @@ restore() {
     say "restored $app ($environments${from:+ from $from}): $(tail -n 1 "$work/counted")"
     say_of_erasures "$app"
     [[ $(query "SELECT archived IS NULL FROM auth.apps WHERE id = '$app'") == t || -n $closed ]] ||
-        say "the app is out of use, as it was: POST /admin/apps/$app/restore"
+        say "the app is still out of use, as it was before the restore: POST /admin/apps/$app/restore"
     say "restart the services: copies of them cache what was replaced. Clients that follow changes start over once (410)"
 }
 

@@ -34,11 +34,11 @@ read_settings() {
     export RESTIC_CACHE_DIR=$work/cache
 }
 
-# Waits for a backup or restore under way, a minute at most.
+# Waits for a backup or restore in progress, a minute at most.
 take_turns() {
     install -d -m 0711 "$work"
     exec 9> "$work/lock"
-    flock -w 60 9 || die "another backup or restore is under way"
+    flock -w 60 9 || die "another backup or restore is in progress"
     # A killed run leaves its number, which `cancel` must not take for this one's.
     : > "$work/running"
 }
