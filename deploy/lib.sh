@@ -92,8 +92,8 @@ build_release() {
 }
 
 # package FOLDER: copies the programs that build_release built to FOLDER/bin, without symbols, and the Swift libraries they load to FOLDER/lib.
-# The programs look for libraries there instead of in the toolchain's folder. `martlet` has the code of all services, and is
-# each of them under its name.
+# The programs look for libraries there instead of in the toolchain's folder. `martlet` has the code of all services, and acts as
+# a service when it is run under that name.
 package() {
     local program library
     mkdir -p "$1/bin" "$1/lib"
@@ -106,7 +106,7 @@ package() {
         if [[ -x $toolchain/$program ]]; then
             package_program "$toolchain/$program" "$1"
         else
-            say "the toolchain has no $program: crash reports need another one"
+            say "the toolchain has no $program: crash reports need another toolchain"
         fi
     done
     for library in $(ldd "$release"/{martlet,gateway} | awk '$3 ~ "/swift/linux/" { print $3 }' | sort -u); do

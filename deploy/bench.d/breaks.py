@@ -40,7 +40,7 @@ class Own:
         lines = open(f"/proc/{pid}/environ", "rb").read().decode().split("\0")
         self.port, self.name, self.program = free_port(), f"second {program}", program
         self.environment = dict(line.split("=", 1) for line in lines if "=" in line)
-        # It belongs to the first.
+        # The first copy listens on that socket.
         self.environment.pop("MARTLET_HTTP_SOCKET", None)
         self.environment |= {"MARTLET_HTTP_PORT": str(self.port), "MARTLET_INTERNAL_PORT": str(free_port())} | settings
         self.log = open(f"{state}/log/second-{program}.log", "ab")
@@ -221,7 +221,7 @@ try:
 
     lost = sum(len(set(expected) - set(reader.events)) for reader in readers)
     unknown = sum(len(set(reader.events) - set(expected)) for reader in readers)
-    doubled = sum(len(reader.events) - len(set(reader.events)) for reader in readers)
+    duplicated = sum(len(reader.events) - len(set(reader.events)) for reader in readers)
     errors = [reader.error for reader in readers if reader.error]
     refused = sum((reader.refused for reader in readers), collections.Counter())
     print(f"\n{sum(killed.values())} kills by SIGKILL ({', '.join(f'{name} {count}' for name, count in sorted(killed.items()))}) "
@@ -230,8 +230,8 @@ try:
           f"not at first: {dict(sum((author.refused for author in authors), collections.Counter()))})")
     print(f"{subscribers} subscribers, {sum(len(reader.events) for reader in readers)} events read, came back {sum(reader.breaks for reader in readers)} times "
           f"(refused meanwhile: {dict(refused)})")
-    print(f"lost {lost}, doubled {doubled}, not in the log {unknown}, streams that gave up {len(errors)} {errors[:1] or ''}")
-    sys.exit(1 if lost or doubled or unknown or errors or not expected else 0)
+    print(f"lost {lost}, duplicated {duplicated}, not in the log {unknown}, streams that gave up {len(errors)} {errors[:1] or ''}")
+    sys.exit(1 if lost or duplicated or unknown or errors or not expected else 0)
 finally:
     stop_writing.set(), stop_reading.set()
     front.end(), second.end()

@@ -182,7 +182,7 @@ def measure(name, identity, streams=streams, writes=writes, rate=5, must=must):
             since_answer.append((at - answered.get(key[1], at)) / 1e6)
             last = found.end()
         tails[descriptor] = data[last:][-64:]
-    lost, doubled = len(answered) * streams - len(seen), sum(count - 1 for count in seen.values())
+    lost, duplicated = len(answered) * streams - len(seen), sum(count - 1 for count in seen.values())
     times.sort()
     since_answer.sort()
     p99 = quantile(times, 0.99) if times else float("inf")
@@ -193,10 +193,10 @@ def measure(name, identity, streams=streams, writes=writes, rate=5, must=must):
         print(f"  from sending the write to the event   p50 {quantile(times, 0.5):6.1f} ms  p99 {p99:6.1f} ms  longest {times[-1]:6.1f} ms{verdict}")
         print(f"  from the write's answer to the event  p50 {quantile(since_answer, 0.5):6.1f} ms  p99 {quantile(since_answer, 0.99):6.1f} ms")
     speed = len(times) / (end - min(answered)) * 1e9 if times else 0
-    print(f"  events {len(times)}, {speed:.0f} a second, lost {lost}, doubled {doubled}, streams that ended {closed}")
+    print(f"  events {len(times)}, {speed:.0f} a second, lost {lost}, duplicated {duplicated}, streams that ended {closed}")
     print("  resident MB, before → with the streams: " + ", ".join(f"{key} {before[key]:.0f} → {held[key]:.0f}" for key in before))
     print("  CPU µs per event and subscriber: " + ", ".join(f"{key} {value / max(1, len(times)) * 1e6:.1f}" for key, value in used.items()), flush=True)
-    return lost + doubled + closed + (len(answered) != writes)
+    return lost + duplicated + closed + (len(answered) != writes)
 
 
 print(f"reading {streams} sockets at once, without a server: {alone()}", flush=True)

@@ -70,7 +70,7 @@ def lack_memory(server, name):
         if server.pid(name) == pid:
             resource.prlimit(pid, resource.RLIMIT_DATA, before)
     except ProcessLookupError:
-        pass  # It died of it and has not been started again yet.
+        pass  # The process died of the lack of memory and has not been restarted yet.
 
 
 def delay_packets(port):

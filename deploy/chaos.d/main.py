@@ -40,7 +40,7 @@ def main():
     bad += check(server, load) + len(load.violations) + (Client.longest > LONGEST_HANG)
     print("\n".join(load.violations[:10]))
     server.stop()
-    print(f"{bad} failures" if bad else "nothing lost, nothing doubled, nothing read by another app")
+    print(f"{bad} failures" if bad else "nothing lost, nothing duplicated, nothing read by another app")
     return bad > 0
 
 
