@@ -5,7 +5,7 @@ import Testing
 @testable import ExampleApps
 
 @Suite("Timetable") struct TimetableTests {
-    /// Tells the crashing process which folder it has. A variable of the environment would not do: other tests read it.
+    /// Tells the crashing process its folder. It is not an environment variable, because other tests read those.
     private static func note(of process: Int32) -> URL {
         FileManager.default.temporaryDirectory.appendingPathComponent("martlet-crash-\(process)")
     }

@@ -106,7 +106,7 @@ struct CrashesTests {
 /// Processes that really crash, each in a different way.
 @Suite("Processes that crash", .serialized)
 struct CrashingProcessTests {
-    /// What the child does; its folder is in the environment, which exit tests hand on.
+    /// The environment variable with the child's folder. Exit tests pass the environment on.
     private static let variable = "MARTLET_KIT_CRASH_FOLDER"
 
     private static func begin() throws {
@@ -185,7 +185,7 @@ struct CrashingProcessTests {
         return folder
     }
 
-    @Test func `a process that fails a check of Swift leaves a report`() async throws {
+    @Test func `a process that fails a runtime check of Swift leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .failure) {
             try CrashingProcessTests.begin()
@@ -196,7 +196,7 @@ struct CrashingProcessTests {
 
     @inline(never) private static func writeNowhere() { UnsafeMutablePointer<Int>(bitPattern: 0x10)?.pointee = 1 }
 
-    @Test func `a process that writes to memory it does not have leaves a report, and the server names the function`()
+    @Test func `a process that writes to unmapped memory leaves a report, and the server names the function`()
         async throws
     {
         let folder = Self.prepare()

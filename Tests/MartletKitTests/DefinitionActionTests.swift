@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Actions of a definition")
 struct DefinitionActionTests {
-    @Test func `an action goes to the first object that can answer it`() async throws {
+    @Test func `an action goes to the first object that can handle it`() async throws {
         let called = Locked<[String]>([])
         var components = DefinitionComponents()
         components.addView("Deck")
@@ -67,7 +67,7 @@ struct DefinitionActionTests {
         #expect(screen.root.scope.screens == DefinitionScope.maximumScreens)
     }
 
-    @Test func `a kind of controller of the app answers its own actions, also those of screens it has opened`()
+    @Test func `a kind of controller of the app handles its own actions, also those of screens it has opened`()
         async throws
     {
         let called = Locked(0)

@@ -91,7 +91,7 @@ struct DefinitionFormTests {
         #expect(form.values.isEmpty)
     }
 
-    @Test func `a complete form is sent once, and then does what it says`() async throws {
+    @Test func `a complete form is sent once, and then its own actions run`() async throws {
         let sent = Locked<[JSON]>([])
         let definition = try await DefinitionFixture.definition([
             "name": "Test", "root_controller": "Main",

@@ -140,7 +140,7 @@ public final class Offline: Sendable {
         return nil
     }
 
-    /// Ends the use of all files, as a crash would.
+    /// Closes all files as a crash would.
     func closeAll() async {
         for store in stores.withLock({ $0.values }) { await store.close() }
     }

@@ -59,7 +59,7 @@ public struct SportLookLoad: Sendable {
         try story.check(longest < Self.longest, "A call took \(longest) s.")
     }
 
-    /// The time for which this process has computed. POSIX counts it in microseconds.
+    /// The CPU time of this process. POSIX counts it in microseconds.
     private static var secondsOfCPU: TimeInterval { TimeInterval(clock()) / 1_000_000 }
 
     /// Imports those who do not register, a hundred with each call.

@@ -1,7 +1,7 @@
 public import Foundation
 import MartletKit
 
-/// Timetable: an app whose style, texts and start screen are set by the server, and the way of a crash to a ticket.
+/// Timetable: an app whose style, texts and start screen are set by the server, and whose crash becomes a ticket.
 public struct TimetableStory: Sendable {
     let story: Story
     let app: ExampleApp
