@@ -4,7 +4,7 @@ import MartletKit
 /// Many people use SportLook at the same time, and the time of each call is measured.
 ///
 /// The run has two parts: first a few people at a time and without pauses, as fast as the machine can; then all at the
-/// same time, with pauses as long as people make.
+/// same time, with the pauses of real users.
 ///
 /// The server slows down sign-ups from one address, so only some people register. The others have moved here from
 /// another server, with their passwords, and sign in.
