@@ -82,7 +82,7 @@ need_dashboard_packages() {
 
 # Builds the programs in one release build. Prints nothing if there is nothing to do.
 build_release() {
-    say "building: about 16 minutes on two cores the first time, a minute or two after a change"
+    say "building: about 10 minutes on two cores the first time, a minute or two after a change"
     local program
     # martlet comes first: it contains every service, so they are compiled in parallel and not one after the other.
     for program in martlet "${programs[@]}"; do
@@ -92,8 +92,8 @@ build_release() {
 }
 
 # package FOLDER: copies the programs that build_release built to FOLDER/bin, without symbols, and the Swift libraries they load to FOLDER/lib.
-# The programs look for libraries there instead of in the toolchain's folder. `martlet` has the code of all services, and is
-# each of them under its name.
+# The programs look for libraries there instead of in the toolchain's folder. `martlet` has the code of all services, and acts as
+# a service when it is run under that name.
 package() {
     local program library
     mkdir -p "$1/bin" "$1/lib"
@@ -106,7 +106,7 @@ package() {
         if [[ -x $toolchain/$program ]]; then
             package_program "$toolchain/$program" "$1"
         else
-            say "the toolchain has no $program: crash reports need another one"
+            say "the toolchain has no $program: crash reports need another toolchain"
         fi
     done
     for library in $(ldd "$release"/{martlet,gateway} | awk '$3 ~ "/swift/linux/" { print $3 }' | sort -u); do
@@ -121,7 +121,7 @@ package_program() {
     patchelf --set-rpath '$ORIGIN/../lib' "$2/bin/${1##*/}"
 }
 
-# Whether a supervisor runs over the state folder: it holds a lock on this file for as long as it lives.
+# Whether a supervisor runs in the state folder: it holds a lock on this file for as long as it lives.
 is_running() {
     [[ -e $state/run/supervisor.pid ]] && ! flock -n "$state/run/supervisor.pid" true
 }

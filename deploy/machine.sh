@@ -13,7 +13,7 @@ FROM docker.io/library/debian:bookworm-slim
 RUN apt-get update && DEBIAN_FRONTEND=noninteractive apt-get install --yes --no-install-recommends systemd systemd-sysv && rm -rf /var/lib/apt/lists/*
 CMD ["/sbin/init"]
 END
-    # Without the descriptor of `step`, which the container's monitor would hold on to.
+    # Closes the descriptor of `step`, which the container's monitor would keep open.
     machine=$(DISABLE_HC_SYSTEMD=true podman run --detach --rm --systemd always --privileged --memory 4g "$image" 3>&-)
     trap end EXIT
     podman cp "$1" "$machine:/root/martlet.deb"
@@ -33,8 +33,8 @@ step() {
     local start=${EPOCHREALTIME/./}
     current=$1 log=$(mktemp)
     shift
-    # Not in a condition, where a function would go on after a command that fails; not in a subshell, because a step may
-    # set `machine`. `end` says what failed.
+    # The command does not run in a condition, where a function would continue after a failed command, nor in a subshell, because
+    # a step may set `machine`. `end` says what failed.
     "$@" > "$log" 2>&1
     printf 'ok  %5d ms  %s\n' $(((${EPOCHREALTIME/./} - start) / 1000)) "$current"
     grep '^note: ' "$log" | sed 's/^note: /               /' || true

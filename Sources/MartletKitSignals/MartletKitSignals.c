@@ -223,7 +223,8 @@ static void handle(int signal, siginfo_t *info, void *context) {
     else if (none != self) sleep(2);
     for (int i = 0; i < signal_count; i++) sigaction(signals[i], &previous[i], NULL);
     errno = saved;
-    // What the processor raised happens again after the return, now with the previous handler. What was sent does not.
+    // A signal that the processor raised recurs after the return, now with the previous handler. One that was sent does
+    // not.
     bool was_sent = info == NULL || info->si_code <= 0;
 #ifdef __linux__
     was_sent = was_sent || info->si_code == SI_TKILL || info->si_code == SI_USER;

@@ -2,7 +2,7 @@ import Foundation
 public import MartletKit
 import MartletLogic
 
-/// One version of an app definition. It never changes; ``DefinitionLoader`` brings the next one.
+/// One version of an app definition. It never changes; ``DefinitionLoader`` loads newer versions.
 ///
 /// ```swift
 /// let screen = try await definition.open()                             // the first screen
@@ -45,12 +45,12 @@ public final class AppDefinition: Sendable {
         _ = try await needs(of: controller)
     }
 
-    /// A controller with its view. Its models are loaded from the server, or from the device if there is no connection;
-    /// parts that were not downloaded yet are.
+    /// A controller with its view. Its models are loaded from the server, or from the device if there is no connection.
+    /// Parts of the definition that the device lacks are downloaded.
     ///
     /// - Parameters:
     ///   - controller: Its name; nil: the root controller. One that does not exist shows a placeholder.
-    ///   - model: What `@` is in its views.
+    ///   - model: The value of `@` in its views.
     public func open(_ controller: String? = nil, model: JSON? = nil) async throws -> DefinitionScreen {
         try await open(controller ?? rootController, model: model, from: app)
     }
@@ -80,7 +80,7 @@ public final class AppDefinition: Sendable {
             root: tree.root(members["render"] ?? .null, in: scope), failures: failures)
     }
 
-    /// A model of the app by its name: data of the definition, or what its address answers. Nil if there is none.
+    /// A model of the app by its name: data of the definition, or the response of its address. Nil if there is none.
     private func load(_ name: String) async throws -> JSON? {
         guard let address = addresses[name]?.stringValue else { return nil }
         if DefinitionModels.isAddress(address) { return try await models.load(address) }
@@ -106,7 +106,7 @@ struct DefinitionNeeds {
     var models: Set<String> = []
     fileprivate var views: [String] = []
 
-    /// Notes what a view names, inside and out.
+    /// Adds what a view and the views inside it name.
     fileprivate mutating func add(_ view: JSON?) {
         switch view {
         case .string(let name)? where !name.hasPrefix("@") && name != "drop": views.append(name)
@@ -121,8 +121,8 @@ struct DefinitionNeeds {
 }
 
 extension AppDefinition {
-    /// Loads the parts that a controller's screen needs, those of the controllers that it lists included. What an
-    /// action opens is loaded when it is opened.
+    /// Loads the parts that a controller's screen needs, including those of the controllers that it lists. A controller
+    /// that only an action opens is loaded when the action opens it.
     private func needs(of controller: String) async throws -> DefinitionNeeds {
         var needs = DefinitionNeeds()
         var controllers = [controller]

@@ -2,14 +2,14 @@ import Foundation
 import MartletKit
 import MartletLogic
 
-/// A definition that is built into the app: a folder with the signed manifest as the server returns it, and each part
-/// under its digest.
+/// A definition that is built into the app: a folder with the signed manifest as the server returns it, and a file for
+/// each part, named by its digest.
 struct DefinitionBundle: Sendable {
     private let folder: LocalFolder
 
     init(_ url: URL) { folder = LocalFolder(url: url) }
 
-    /// Nothing, which is no manifest, if there is none.
+    /// The manifest, or empty data, which is not a valid manifest, if the folder has none.
     var answer: DefinitionStore.Answer {
         let json = folder.read("manifest.json").flatMap { $0.count <= DefinitionStore.maximumManifestSize ? $0 : nil }
         return DefinitionStore.Answer(json: json ?? Data(), entityTag: nil)

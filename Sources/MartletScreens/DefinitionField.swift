@@ -1,9 +1,9 @@
 import Foundation
 import MartletKit
 
-/// A field of a form with what its values must satisfy, computed when the form is built.
+/// A field of a form with the conditions on its values, computed when the form is built.
 ///
-/// It keeps no reference to views, because these refer to their form. A closed screen is therefore released together
+/// It keeps no reference to views, because views refer to their form. A closed screen is therefore released together
 /// with its input.
 struct DefinitionField: Sendable {
     private static let maximumTextLength = 10_000

@@ -3,13 +3,13 @@ public import MartletKit
 import MartletLogic
 
 extension Martlet {
-    /// A definition of the app that the server has under this name. Make one loader and keep it.
+    /// A loader for the app definition that the server has under this name. Make one loader and keep it.
     public func definition(_ name: String, _ options: DefinitionOptions = DefinitionOptions()) -> DefinitionLoader {
         DefinitionLoader(name, options, api, parts)
     }
 }
 
-/// What ``DefinitionLoader/refresh()`` has done.
+/// The result of ``DefinitionLoader/refresh()``.
 public struct DefinitionUpdate: Sendable, Hashable {
     /// The version that is in effect now.
     public let version: Int
@@ -17,11 +17,11 @@ public struct DefinitionUpdate: Sendable, Hashable {
     public let isNew: Bool
     /// The parts that were downloaded: `views/EventDetailView`.
     public let downloadedParts: [String]
-    /// The sizes of the manifest and these parts.
+    /// The total size of the manifest and these parts.
     public let downloadedBytes: Int
 }
 
-/// Brings an app definition to the device, checks it and keeps it for when there is no connection.
+/// Downloads an app definition, checks it, and keeps it on the device for use without a connection.
 ///
 /// A version comes into effect only if it is complete, not older than one before it, and signed by one of
 /// `Martlet.Configuration.definitionKeys`. Otherwise the last good one stays.
@@ -147,7 +147,7 @@ public final class DefinitionLoader: Sendable {
     }
 
     /// The keys with which the server signs the app's definitions, newest first, to find out which ones to build into
-    /// the app. A key that is only asked for at run time protects nothing.
+    /// the app. Keys that the app loads at run time protect nothing.
     public func publishedKeys() async throws -> [DefinitionKey] {
         let keys = try await api.json(APIRequest("GET", "definitions/keys"))["keys"]?.arrayValue ?? []
         return keys.compactMap { $0["x"]?.stringValue.map(DefinitionKey.init(x:)) }

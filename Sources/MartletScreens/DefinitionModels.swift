@@ -1,7 +1,7 @@
 import Foundation
 import MartletKit
 
-/// Loads models from the app's own server or another https address, and keeps them for when there is no connection.
+/// Loads models from the app's own server or another https address, and keeps them for use without a connection.
 struct DefinitionModels: Sendable {
     static let maximumSize = 4 << 20
     private static let maximumFiles = 500
@@ -86,7 +86,7 @@ struct DefinitionModels: Sendable {
         guard url.scheme?.lowercased() == "https", isName, labels.count > 1, let last = labels.last else {
             return false
         }
-        // A last label of digits, also hexadecimal ones, is that of an IPv4 address (WHATWG URL, 3.5).
+        // A host whose last label is a number, decimal or hexadecimal, is an IPv4 address (WHATWG URL, 3.5).
         return last != "localhost" && !last.hasPrefix("0x") && !last.allSatisfy(\.isNumber)
     }
 

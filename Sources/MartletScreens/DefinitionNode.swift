@@ -1,13 +1,13 @@
 public import MartletKit
 
-/// A view of a definition, ready to be shown: a concrete object with its model, its place and its contents.
+/// A view of a definition, ready to be shown, with its model, its position and its contents.
 public struct DefinitionNode: Sendable {
     /// The kind of a node that takes the place of a view that the app cannot show.
     public static let placeholderKind = "Placeholder"
 
     /// `LabelView`, or ``placeholderKind``.
     public let kind: String
-    /// The views inside; of a `ListView`, its rows.
+    /// The views inside; for a `ListView`, its rows.
     public let contents: [DefinitionNode]
     /// What happens when the user taps on it. A row has the actions of its list.
     public let actions: [DefinitionAction]
@@ -28,12 +28,12 @@ public struct DefinitionNode: Sendable {
         DefinitionForm.inputKinds.contains(kind) ? scope.members["field"]?.stringValue : nil
     }
 
-    /// A property that the view itself has, with its binding, translation or logic resolved: its place and size, or
-    /// its background.
+    /// A property of the view itself, with its binding, translation or logic resolved. Position, size and background
+    /// are read like this.
     public func own(_ name: String) -> JSON? { scope.own(name) }
 
-    /// A property of the view or of the nearest object above it that has one: the text colour of a list is that of its
-    /// rows.
+    /// A property of the view, or of the nearest object above it that has the property: the rows of a list have the
+    /// list's text colour.
     public func argument(_ name: String) -> JSON? { scope.argument(name) }
 
     /// Empty if there is none.
@@ -81,7 +81,7 @@ public struct DefinitionNode: Sendable {
 public struct DefinitionScreen: Sendable {
     /// The controller's name.
     public let controller: String
-    /// `NavController` shows what it opens as the next page, others show it on top.
+    /// A `NavController` shows the screens that it opens as next pages; other controllers show them on top.
     public let kind: String
     public let title: String
     public let root: DefinitionNode
@@ -104,7 +104,7 @@ public struct DefinitionScreen: Sendable {
 public struct DefinitionAction: Sendable {
     /// `openController`, `showAlert`, `submit`, or one of the app's.
     public let name: String
-    /// The kind of object that is to handle the action; nil: the first one that can.
+    /// The kind of object that must handle the action; nil: the first one that can.
     public let kind: String?
     let members: [String: JSON]
     /// The object that sends it.

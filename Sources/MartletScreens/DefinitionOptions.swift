@@ -46,7 +46,7 @@ public struct DefinitionComponents: Sendable {
     public typealias ActionHandler = @Sendable (DefinitionAction) async throws -> Void
 
     struct Action: Sendable {
-        /// The kind of object that handles the action; nil for the app, after all others.
+        /// The kind of object that handles the action; nil: the app, if no other object does.
         let kind: String?
         let handler: ActionHandler
     }
@@ -94,7 +94,7 @@ public struct DefinitionComponents: Sendable {
         if note(name, version) { actions[name] = Action(kind: kind, handler: handler) }
     }
 
-    /// False for a name that the server does not accept, which no definition can contain either.
+    /// Returns false for a name that the server does not accept. No definition can contain such a name.
     private mutating func note(_ name: String, _ version: Int) -> Bool {
         let isName =
             (1...64).contains(name.utf8.count)

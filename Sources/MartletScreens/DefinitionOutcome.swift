@@ -5,19 +5,19 @@ public enum DefinitionOutcome: Sendable {
     /// A screen: the next page of a `NavController`, or on top of all others.
     case open(DefinitionScreen, isModal: Bool)
     case alert(title: String, message: String)
-    /// A form was complete, and the server has created the object, if the form has a `submit_model`.
+    /// A form was complete. If it has a `submit_model`, the server has created the object.
     case submitted(JSON)
     /// A form was not complete: what is wrong, by field. Show the form again.
     case invalid([String: String])
     /// The app's own action has run.
     case done
     /// No object from the sender up to the app handles the action.
-    case unanswered(DefinitionAction)
+    case unhandled(DefinitionAction)
 }
 
 extension AppDefinition {
-    /// Carries out what a view does when the user taps on it. Each action goes from the view up to the app, to the
-    /// first object that can handle it.
+    /// Carries out what a view does when the user taps on it. Each action goes up from the view to the app, until an
+    /// object handles it.
     ///
     /// - Throws: `MartletError` if something cannot be loaded or the server refuses a form, and what the app's own
     ///   actions throw.
@@ -48,7 +48,7 @@ extension AppDefinition {
             default: break
             }
         }
-        return [.unanswered(action)]
+        return [.unhandled(action)]
     }
 
     private func open(_ action: DefinitionAction, by controller: DefinitionScope) async throws -> DefinitionOutcome {

@@ -124,7 +124,7 @@ struct DefinitionServer: Sendable {
 
     func part(_ part: DefinitionManifest.Part) async throws -> Data {
         var request = await request("parts/" + part.sha256)
-        // An error must fit, too.
+        // An error response must fit, too.
         request.maximumAnswerSize = max(part.size, 64 << 10)
         return try await api.send(request).body
     }

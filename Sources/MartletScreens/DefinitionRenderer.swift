@@ -14,7 +14,7 @@ public protocol DefinitionRenderer {
     /// The output for a view. The view's kind is built in, one of the app's, or
     /// ``DefinitionNode/placeholderKind``.
     ///
-    /// - Parameter contents: What was made for ``DefinitionNode/contents``.
+    /// - Parameter contents: The outputs for ``DefinitionNode/contents``.
     func output(for node: DefinitionNode, contents: [Output]) -> Output
 }
 

@@ -1,14 +1,14 @@
 import Foundation
 import MartletKit
 
-/// An object of a definition at its place: a view, a controller or the app itself, with all that is above it.
+/// An object of a definition at its place: a view, a controller or the app itself, with all objects above it.
 ///
 /// Arguments are looked up from here to the app, and actions go the same way. A scope has references only to those
 /// above it.
 final class DefinitionScope: Sendable {
     enum Role: Sendable { case app, controller, view }
 
-    /// The limit of screens on top of each other, which no user reaches.
+    /// The maximum number of screens on top of each other, which no user reaches.
     static let maximumScreens = 64
 
     let role: Role
@@ -52,7 +52,7 @@ final class DefinitionScope: Sendable {
     /// The object's own value, with bindings resolved; nil if it has none.
     func own(_ name: String) -> JSON? { members[name].map { values.resolve($0, model: model) } }
 
-    /// The value of the nearest object that has one. Its bindings are to the model of that object.
+    /// The value of the nearest object that has one. Its bindings refer to the model of that object.
     func argument(_ name: String) -> JSON? { chain.lazy.compactMap { $0.own(name) }.first }
 
     /// A model by its name.

@@ -66,10 +66,10 @@ struct DefinitionStore: Sendable {
         for name in folder.names where name.hasPrefix("part-") && !needed.contains(name) { folder.remove(name) }
     }
 
-    /// - Throws: `MartletError` with `definitionRefused` unless these are the bytes that the manifest names.
+    /// - Throws: `MartletError` with `definitionRefused` unless size and digest match the manifest.
     static func check(_ data: Data, _ part: DefinitionManifest.Part) throws -> JSON {
         guard data.count == part.size, SHA256Digest.hexadecimal(data) == part.sha256 else {
-            throw MartletError(.definitionRefused, "\(part.path) is not what the manifest says.")
+            throw MartletError(.definitionRefused, "\(part.path) does not match the manifest.")
         }
         do {
             return try JSON(parsing: data)

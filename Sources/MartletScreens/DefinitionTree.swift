@@ -2,7 +2,8 @@ import MartletKit
 
 /// Builds the concrete views of a screen from the definition's views and the models.
 ///
-/// It ends for every definition, because views and levels are counted. Views that cannot be shown become placeholders.
+/// Views and levels are limited, so building a screen ends for every definition. Views that cannot be shown become
+/// placeholders.
 struct DefinitionTree {
     static let maximumDepth = 32
     static let maximumNodes = 10_000

@@ -57,7 +57,7 @@ struct DefinitionTrust: Sendable {
     private static func sentence(for failure: SignedManifest.Failure) -> String {
         switch failure {
         case .unreadable: "The manifest cannot be read."
-        case .notSigned: "The manifest is not signed by a key that the app trusts, or was changed since."
+        case .notSigned: "The manifest is not signed by a key that the app trusts, or was changed after signing."
         case .notThisApp: "The manifest is for another definition or environment."
         case .older(let latest): "The manifest is older than version \(latest), which the device has seen."
         case .expired: "The manifest has expired: newer ones are withheld, or the device's clock is wrong."

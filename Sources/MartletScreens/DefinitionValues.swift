@@ -58,7 +58,7 @@ struct DefinitionValues: Sendable {
     /// The value of a property: `@` and `@.field` are taken from the model, `{"translation": key}` is a text, and
     /// `{"logic": rule}` is computed from the model. What cannot be computed is null: a view never fails.
     ///
-    /// What comes from the model is not looked at again, so data cannot add bindings.
+    /// Values from the model are not resolved again, so data cannot add bindings.
     func resolve(_ value: JSON, model: JSON) -> JSON {
         switch value {
         case .string(let text) where text.hasPrefix("@"): return Self.bound(text, model)

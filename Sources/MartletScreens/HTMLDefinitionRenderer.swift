@@ -11,17 +11,18 @@ public import MartletKit
 /// Everything that comes from the definition or the models is escaped; colours, sizes and addresses that are not valid
 /// are left out.
 public struct HTMLDefinitionRenderer: DefinitionRenderer, Sendable {
-    /// Shows a kind of the app's own.
+    /// Shows a view of one of the app's own kinds.
     public typealias CustomView = @Sendable (_ node: DefinitionNode, _ contents: [String]) -> String
 
     /// The app's own kinds. What they return is not escaped: see ``escape(_:)``.
     public var views: [String: CustomView] = [:]
-    /// Where paths of pictures begin: `https://api.example.org/api/mk_live_…`. Nil: such pictures are not shown.
+    /// The base of picture addresses that are paths: `https://api.example.org/api/mk_live_…`. Nil: such pictures are
+    /// not shown.
     public var base: URL?
 
     public init(base: URL? = nil) { self.base = base }
 
-    /// - Parameter server: Where paths of pictures begin.
+    /// - Parameter server: The server to which paths of pictures belong.
     public init(server: Martlet.Configuration) {
         base = server.url.appendingPathComponent("api").appendingPathComponent(server.appKey)
     }

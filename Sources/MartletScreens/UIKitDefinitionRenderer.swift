@@ -27,7 +27,7 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
     private let perform: @MainActor ([DefinitionAction]) -> Void
 
     /// - Parameters:
-    ///   - server: Where paths of pictures begin.
+    ///   - server: The server to which paths of pictures belong.
     ///   - perform: Called with a view's actions when the user taps on it.
     public init(server: Martlet.Configuration, perform: @escaping @MainActor ([DefinitionAction]) -> Void) {
         addresses = HTMLDefinitionRenderer(server: server)
@@ -98,7 +98,7 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
 
     // MARK: Inputs
 
-    // Controls keep their actions, which must not keep the controls.
+    // Controls retain their actions, so the actions must not retain the controls.
 
     private func input(_ node: DefinitionNode) -> UIView {
         let title = UILabel()
@@ -190,7 +190,7 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
         if let height = node.points("height", least: 0) {
             constraints.append(view.heightAnchor.constraint(equalToConstant: CGFloat(height)))
         }
-        // The next-to-required priority lets a stack that is too small win without a warning.
+        // Slightly below required, so that a stack that is too small takes precedence without a warning.
         constraints.forEach { $0.priority = UILayoutPriority(999) }
         NSLayoutConstraint.activate(constraints)
         let fills: [(String, NSLayoutConstraint.Axis)] = [("width", .horizontal), ("height", .vertical)]

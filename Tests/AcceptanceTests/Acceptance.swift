@@ -4,8 +4,8 @@ import Testing
 
 @testable import ExampleApps
 
-/// The source documents' apps against a real server. `deploy/test AcceptanceTests` starts one, with simulated services
-/// of others.
+/// The example apps against a real server. `deploy/test AcceptanceTests` starts one, with simulated third-party
+/// services.
 enum Acceptance {
     static func developer() throws -> Developer {
         let path = try #require(
@@ -14,7 +14,7 @@ enum Acceptance {
         return try Developer(connection: URL(fileURLWithPath: path))
     }
 
-    /// A story for tests tells nothing unless it fails.
+    /// A story for tests: it prints nothing, and throws when a check fails.
     static let story = Story { _ in }
 }
 

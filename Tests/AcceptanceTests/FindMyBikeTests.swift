@@ -11,7 +11,7 @@ import Testing
         FindMyBikeStory(story: Acceptance.story, simulators: Simulators(), app: try await app.value)
     }
 
-    @Test func `the example runs, and each of its steps is as it says`() async throws {
+    @Test func `the example runs, and each of its steps has the expected result`() async throws {
         try await FindMyBikeStory.run(Acceptance.developer(), Simulators(), Acceptance.story)
     }
 

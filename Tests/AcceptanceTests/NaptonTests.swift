@@ -11,7 +11,7 @@ import Testing
         return try await NaptonStory.make(Acceptance.developer(), pages: pages, Acceptance.story)
     }
 
-    @Test func `the example runs, each of its steps is as it says, and its screens are left as pages`() async throws {
+    @Test func `the example runs, each step has the expected result, and its screens are saved`() async throws {
         let pages = Scratch.folder()
         try await NaptonStory.run(Acceptance.developer(), pages: pages, Acceptance.story)
         let names = try FileManager.default.contentsOfDirectory(atPath: pages.path).sorted()

@@ -30,7 +30,7 @@ import Testing
         return World(ada: ada, ben: ben, eve: eve, event: try await ben.app.join(event))
     }
 
-    @Test func `the example runs, and each of its steps is as it says`() async throws {
+    @Test func `the example runs, and each of its steps has the expected result`() async throws {
         try await SportLookStory.run(Acceptance.developer(), Simulators(), Acceptance.story)
     }
 
@@ -68,7 +68,7 @@ import Testing
         try await Story.wait(for: "the first message") { await seen.lists.last == ["One"] }
         _ = try await world.ben.app.leave(world.event)
         _ = try await world.ada.app.say("Two", in: world.event)
-        // The first message took less. Only now, because after the rejoin Ben may read the second one, too.
+        // Long enough for a message to arrive. This is checked before Ben joins again, because then he may read it.
         try await Task.sleep(nanoseconds: 1_000_000_000)
         #expect(await !seen.lists.joined().contains("Two"))
         _ = try await world.ben.app.join(world.event)

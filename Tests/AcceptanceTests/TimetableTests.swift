@@ -5,12 +5,12 @@ import Testing
 @testable import ExampleApps
 
 @Suite("Timetable") struct TimetableTests {
-    /// Tells the crashing process which folder it has. A variable of the environment would not do: other tests read it.
+    /// Tells the crashing process its folder. It is not an environment variable, because other tests read those.
     private static func note(of process: Int32) -> URL {
         FileManager.default.temporaryDirectory.appendingPathComponent("martlet-crash-\(process)")
     }
 
-    @Test func `the example runs, and each of its steps is as it says`() async throws {
+    @Test func `the example runs, and each of its steps has the expected result`() async throws {
         try await TimetableStory.run(Acceptance.developer(), Acceptance.story) { folder in
             let note = Self.note(of: getpid())
             try Data(folder.path.utf8).write(to: note)

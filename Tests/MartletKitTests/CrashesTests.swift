@@ -103,10 +103,10 @@ struct CrashesTests {
     func `an address without key or project is not valid`(text: String) { #expect(CrashAddress(text) == nil) }
 }
 
-/// Processes that really crash, each in another way.
+/// Processes that really crash, each in a different way.
 @Suite("Processes that crash", .serialized)
 struct CrashingProcessTests {
-    /// What the child does; its folder is in the environment, which exit tests hand on.
+    /// The environment variable with the child's folder. Exit tests pass the environment on.
     private static let variable = "MARTLET_KIT_CRASH_FOLDER"
 
     private static func begin() throws {
@@ -185,7 +185,7 @@ struct CrashingProcessTests {
         return folder
     }
 
-    @Test func `a process that fails a check of Swift leaves a report`() async throws {
+    @Test func `a process that fails a runtime check of Swift leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .failure) {
             try CrashingProcessTests.begin()
@@ -196,7 +196,7 @@ struct CrashingProcessTests {
 
     @inline(never) private static func writeNowhere() { UnsafeMutablePointer<Int>(bitPattern: 0x10)?.pointee = 1 }
 
-    @Test func `a process that writes to memory it does not have leaves a report, and the server names the function`()
+    @Test func `a process that writes to unmapped memory leaves a report, and the server names the function`()
         async throws
     {
         let folder = Self.prepare()
@@ -232,7 +232,7 @@ struct CrashingProcessTests {
         Self.expect(try await Self.reported(folder), "SIGFPE", folder)
     }
 
-    @Test func `a process whose stack is too deep leaves a report`() async throws {
+    @Test func `a process whose stack overflows leaves a report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .failure) {
             try CrashingProcessTests.begin()
@@ -244,7 +244,7 @@ struct CrashingProcessTests {
         #expect((event["exception"]?["values"]?[0]?["stacktrace"]?["frames"]?.arrayValue ?? []).count > 200)
     }
 
-    @Test func `a process that ends well leaves no report`() async throws {
+    @Test func `a process that exits normally leaves no report`() async throws {
         let folder = Self.prepare()
         await #expect(processExitsWith: .success) {
             try CrashingProcessTests.begin()

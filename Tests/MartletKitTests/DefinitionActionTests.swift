@@ -6,7 +6,7 @@ import Testing
 
 @Suite("Actions of a definition")
 struct DefinitionActionTests {
-    @Test func `an action goes to the first object that can answer it`() async throws {
+    @Test func `an action goes to the first object that can handle it`() async throws {
         let called = Locked<[String]>([])
         var components = DefinitionComponents()
         components.addView("Deck")
@@ -37,8 +37,8 @@ struct DefinitionActionTests {
         let outcomes = try await definition.perform(screen.root.contents[0].actions)
         #expect(called.withLock { $0 } == ["deck 52", "call 112"])
         #expect(outcomes.count == 7)
-        guard case .alert("Start", "Hi") = outcomes[2], case .unanswered(let fly) = outcomes[3],
-            case .open(let detail, isModal: false) = outcomes[4], case .unanswered = outcomes[5],
+        guard case .alert("Start", "Hi") = outcomes[2], case .unhandled(let fly) = outcomes[3],
+            case .open(let detail, isModal: false) = outcomes[4], case .unhandled = outcomes[5],
             case .open(let nobody, _) = outcomes[6]
         else {
             Issue.record("\(outcomes)")
@@ -67,7 +67,7 @@ struct DefinitionActionTests {
         #expect(screen.root.scope.screens == DefinitionScope.maximumScreens)
     }
 
-    @Test func `a kind of controller of the app answers its own actions, also those of screens it has opened`()
+    @Test func `a kind of controller of the app handles its own actions, also those of screens it has opened`()
         async throws
     {
         let called = Locked(0)

@@ -91,7 +91,7 @@ struct DefinitionFormTests {
         #expect(form.values.isEmpty)
     }
 
-    @Test func `a complete form is sent once, and then does what it says`() async throws {
+    @Test func `a complete form is sent once, and then its own actions run`() async throws {
         let sent = Locked<[JSON]>([])
         let definition = try await DefinitionFixture.definition([
             "name": "Test", "root_controller": "Main",
@@ -125,7 +125,7 @@ struct DefinitionFormTests {
         let outcomes = try await definition.perform(button.actions)
         #expect(sent.withLock { $0 } == [["age": 20, "news": false]])
         guard outcomes.count == 3, case .submitted(let object) = outcomes[0], case .alert("", "Thanks") = outcomes[1],
-            case .unanswered = outcomes[2], object["age"] == 20
+            case .unhandled = outcomes[2], object["age"] == 20
         else {
             Issue.record("\(outcomes)")
             return

@@ -55,7 +55,7 @@ struct DefinitionKeyTests {
     }
 
     @Test(arguments: ["", "x", "!", String(repeating: "A", count: 42), String(repeating: "_", count: 43)])
-    func `a text that is not a key verifies nothing`(text: String) {
+    func `with a text that is not a key, no signature is valid`(text: String) {
         let key = DefinitionKey(x: text)
         for count in [0, 1, 63, 64, 65] {
             #expect(!key.isValid(signature: Data(count: count), of: Data([1])))

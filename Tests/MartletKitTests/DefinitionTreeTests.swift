@@ -53,7 +53,7 @@ struct DefinitionTreeTests {
         #expect(screen.root.text("text") == shown)
     }
 
-    @Test func `arguments are looked up along the chain of parents, with the bindings of where they are`() async throws
+    @Test func `arguments are looked up among the parents, with the bindings of the parent that has them`() async throws
     {
         let screen = try await Self.screen(
             [
@@ -77,7 +77,7 @@ struct DefinitionTreeTests {
         #expect(rows[0].own("top") == nil && rows[0].own("text_size") == nil)
     }
 
-    @Test func `an unknown kind is its fallback, nothing, or an empty box of the same size`() async throws {
+    @Test func `an unknown kind becomes its fallback, nothing, or an empty box of the same size`() async throws {
         var components = DefinitionComponents()
         components.addView("Known", version: 2)
         let screen = try await Self.screen(
@@ -114,7 +114,7 @@ struct DefinitionTreeTests {
         #expect(screen.root.contents.last?.text("text") == "499")
     }
 
-    @Test func `models are loaded from their addresses, and those of data reach storage only`() async throws {
+    @Test func `models are loaded from their addresses, and addresses in data reach only storage`() async throws {
         let document: JSON = [
             "name": "Test", "root_controller": "Main",
             "models": [
@@ -141,7 +141,7 @@ struct DefinitionTreeTests {
         let texts = screen.root.contents.map { $0.contents.map { $0.text("text") } }
         #expect(texts == [["martlet.test"], [], ["example.org"]])
         #expect(screen.failures.mapValues(\.code) == ["Bad": .invalidArgument])
-        // No secret leaves the app's own server.
+        // Only the app's own server gets the secret.
         for request in asked.withLock({ $0 }) {
             #expect((request.headers["x-martlet-secret"] != nil) == (request.url.host == "martlet.test"))
         }

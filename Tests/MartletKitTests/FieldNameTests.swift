@@ -113,7 +113,7 @@ struct FieldNameTests {
         var other: Int
     }
 
-    @Test func `a type that accepts no samples names its fields`() throws {
+    @Test func `a type that cannot be decoded from samples states its field names`() throws {
         #expect(try FieldName.of(\Named.odd).get() == "odd")
         #expect(try FieldName.of(\Named.name).get() == "the_name")
         #expect { try FieldName.of(\Named.other).get() } throws: {

@@ -171,7 +171,7 @@ final class UnreliableTransport: HTTPTransport {
     }
 }
 
-/// Has no connection any longer after some requests.
+/// Loses its connection after some requests.
 final class DyingTransport: HTTPTransport {
     private let transport: any HTTPTransport
     private let left: Locked<Int>

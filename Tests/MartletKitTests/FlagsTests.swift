@@ -26,7 +26,7 @@ struct FlagsTests {
         #expect(flags.value("count", default: 0) == 2)
         let button = flags.evaluation("button", default: Button(color: "blue"))
         #expect(button.value == Button(color: "red") && button.variant == "red" && button.reason == .share)
-        // Another type is the default.
+        // A value of another type gives the default.
         #expect(flags.evaluation("count", default: "x").reason == .missing)
         #expect(flags.value("on", default: 7) == 7)
         #expect(flags.experiments == ["checkout": "dark"])

@@ -3,7 +3,7 @@ import Testing
 
 @testable import MartletKit
 
-/// Writes that must be neither lost nor doubled, with answers that a real server gives rarely.
+/// Writes that must be neither lost nor duplicated, with answers that a real server gives rarely.
 struct OfflineLossTests {
     struct Note: Storable, Equatable {
         static let collection = "Notes"

@@ -88,7 +88,7 @@ struct OfflineQueryTests {
         try JSON(encoding: GeoPoint(latitude: latitude, longitude: longitude))
     }
 
-    /// All over the earth, also near the poles and on both sides of the 180th meridian; some places are twice.
+    /// All over the earth, also near the poles and on both sides of the 180th meridian; some places occur twice.
     private static func places(_ random: inout SeededGenerator) throws -> [JSON] {
         let places = try (0..<120).map { _ in
             try place(Double.random(in: -90...90, using: &random), Double.random(in: -180...180, using: &random))

@@ -174,7 +174,7 @@ struct OfflineTests {
         let new = try await kept.create(note("new"))
         try await kept.update(old, .increment(\.n))
         for _ in 0..<3 { await #expect(throws: MartletError.self) { try await kept.sync() } }
-        // The creation was sent, so this update is a write of its own.
+        // The creation was sent, so this update is not merged into it, but is a separate write.
         try await kept.update(new, .increment(\.n, by: 5))
         #expect(try await kept.pendingWrites().count == 3)
         network.decide { _ in .arrives }

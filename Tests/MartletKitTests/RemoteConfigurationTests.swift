@@ -219,7 +219,7 @@ struct RemoteConfigurationTests {
     }
 }
 
-/// A label as a toolkit has it.
+/// A label like those of UI toolkits.
 @MainActor private final class Label: LabelElement, ControlElement {
     var calls: Set<String> = []
     func setBackgroundColor(_ color: RemoteColor) { calls.insert("background \(color.hexadecimal)") }

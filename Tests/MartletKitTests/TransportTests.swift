@@ -30,7 +30,7 @@ private final class SilentPort: Sendable {
 
     deinit { close(descriptor) }
 
-    /// Accepts one connection after all, answers so many requests on it, and returns their methods.
+    /// Accepts one connection after all, answers `count` requests on it, and returns their methods.
     func methods(of count: Int) async -> [String] {
         await withCheckedContinuation { continuation in
             DispatchQueue.global().async { [descriptor] in
@@ -56,7 +56,7 @@ private final class SilentPort: Sendable {
 struct TransportTests {
     let transport = URLSessionTransport()
 
-    @Test func `a refused connection is certainly not a request`() async throws {
+    @Test func `a refused connection means that the request was certainly not sent`() async throws {
         let port = try SilentPort(isListening: false)
         let request = HTTPRequest(method: "POST", url: try port.url(), body: Data("x".utf8))
         await #expect { try await transport.send(request, progress: nil) } throws: {
@@ -76,7 +76,7 @@ struct TransportTests {
         #expect(Date().timeIntervalSince(start) < 120)
     }
 
-    @Test func `a stream gets a connection that was used before, on which waiting costs nothing`() async throws {
+    @Test func `a stream gets a connection that was used before, on which waiting takes no CPU`() async throws {
         let port = try SilentPort(isListening: true)
         async let methods = port.methods(of: 2)
         let stream = try await transport.stream(HTTPRequest(method: "GET", url: try port.url(), timeout: .idle(60)))
@@ -84,7 +84,7 @@ struct TransportTests {
         #expect(await methods == ["HEAD", "GET"])
     }
 
-    @Test func `a body that arrives faster than it is read ends, and has no gap`() async throws {
+    @Test func `a body that arrives faster than it is read is ended, without a gap`() async throws {
         var (body, feed) = BodyFeed.make()
         var reader = body.makeAsyncIterator()
         let piece = Data(count: 1 << 20)

@@ -39,7 +39,7 @@ struct UserTests {
         return user
     }
 
-    @Test func `a call that has no method of its own is made as the signed-in user`() async throws {
+    @Test func `a call for which there is no method is made as the signed-in user`() async throws {
         let user = try await signUp()
         let role = "\(name) team"
         let members: JSON = [.string(user.id)]

@@ -3,7 +3,7 @@
 Arguments: the server's state folder, the folder of programs, kills, subscribers. Environment: KEY, SECRET, DATABASE, SCHEMA.
 
 There are two copies of storage: the supervisor's, and one that is started here, with a gateway in front of both. One of the three, drawn by
-lot, or PostgreSQL, is killed by SIGKILL; the supervisor, or this program, starts it again. Ends with 1 when an event was lost or came twice.
+lot, or PostgreSQL, is killed by SIGKILL; the supervisor, or this program, starts it again. Exits with 1 when an event was lost or came twice.
 """
 
 import collections, http.client, json, os, random, re, signal, socket, subprocess, sys, threading, time, urllib.parse
@@ -33,14 +33,14 @@ class Supervised:
 
 
 class Own:
-    """One more of a program, with the environment of the supervisor's on ports of its own; started again when it was killed."""
+    """Another copy of a program, with the environment of the supervisor's copy and its own ports; started again after it was killed."""
 
     def __init__(self, program, **settings):
         pid = int(open(f"{state}/run/{program}.pid").read())
         lines = open(f"/proc/{pid}/environ", "rb").read().decode().split("\0")
         self.port, self.name, self.program = free_port(), f"second {program}", program
         self.environment = dict(line.split("=", 1) for line in lines if "=" in line)
-        # It belongs to the first.
+        # The first copy listens on that socket.
         self.environment.pop("MARTLET_HTTP_SOCKET", None)
         self.environment |= {"MARTLET_HTTP_PORT": str(self.port), "MARTLET_INTERNAL_PORT": str(free_port())} | settings
         self.log = open(f"{state}/log/second-{program}.log", "ab")
@@ -154,7 +154,7 @@ class Subscriber(threading.Thread):
             request.close()
 
     def take(self, name, id, data):
-        """What a blank line ended; nothing of an event that was cut off counts."""
+        """Records an event at the blank line that ends it. An event that was cut off has none and does not count."""
         if name == "error":
             self.error = data
             return
@@ -221,7 +221,7 @@ try:
 
     lost = sum(len(set(expected) - set(reader.events)) for reader in readers)
     unknown = sum(len(set(reader.events) - set(expected)) for reader in readers)
-    doubled = sum(len(reader.events) - len(set(reader.events)) for reader in readers)
+    duplicated = sum(len(reader.events) - len(set(reader.events)) for reader in readers)
     errors = [reader.error for reader in readers if reader.error]
     refused = sum((reader.refused for reader in readers), collections.Counter())
     print(f"\n{sum(killed.values())} kills by SIGKILL ({', '.join(f'{name} {count}' for name, count in sorted(killed.items()))}) "
@@ -230,8 +230,8 @@ try:
           f"not at first: {dict(sum((author.refused for author in authors), collections.Counter()))})")
     print(f"{subscribers} subscribers, {sum(len(reader.events) for reader in readers)} events read, came back {sum(reader.breaks for reader in readers)} times "
           f"(refused meanwhile: {dict(refused)})")
-    print(f"lost {lost}, doubled {doubled}, not in the log {unknown}, streams that gave up {len(errors)} {errors[:1] or ''}")
-    sys.exit(1 if lost or doubled or unknown or errors or not expected else 0)
+    print(f"lost {lost}, duplicated {duplicated}, not in the log {unknown}, streams that gave up {len(errors)} {errors[:1] or ''}")
+    sys.exit(1 if lost or duplicated or unknown or errors or not expected else 0)
 finally:
     stop_writing.set(), stop_reading.set()
     front.end(), second.end()

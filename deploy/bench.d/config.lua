@@ -1,6 +1,6 @@
--- What wrk sends: requests for the configuration. MODE is known or fixed (with the current entity tag), asked (with another
--- tag besides it each time, so that the gateway cannot repeat an answer) or full (without a tag). The variables KEY, SECRET
--- and TAG are needed.
+-- What wrk sends: requests for the configuration. MODE is known or fixed (with the current entity tag), asked (with the
+-- current tag and a new one each time, so that the gateway cannot repeat an answer) or full (without a tag). The variables
+-- KEY, SECRET and TAG are needed.
 local headers = { ["X-Martlet-Secret"] = os.getenv("SECRET"), ["Accept-Encoding"] = "gzip" }
 if os.getenv("MODE") ~= "full" then headers["If-None-Match"] = os.getenv("TAG") end
 local text

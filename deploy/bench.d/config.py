@@ -1,7 +1,7 @@
-"""How long a configuration is on its way from its publication to clients that follow.
+"""Measures the time from the publication of a configuration until clients that follow it have it.
 
 Argument: the server's address. Environment: KEY, MASTER, SECRET. BENCH_FOLLOWERS (100) clients hold `config/events`; BENCH_PUBLISHES (60)
-configurations are published, one every 0.25 s. The clock starts before the call that publishes. Ends with 1 when an event did not come.
+configurations are published, one every 0.25 s. The clock starts before the call that publishes. Exits with 1 when an event did not come.
 """
 
 import http.client, json, os, re, select, socket, sys, time, urllib.parse

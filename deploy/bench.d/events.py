@@ -1,5 +1,5 @@
-# Clients that send batches of ten events until SIGTERM, each batch until it is acknowledged, whatever fails meanwhile. After SIGTERM, a batch under way has
-# a minute to be acknowledged.
+# Clients that send batches of ten events until SIGTERM. Each batch is repeated until it is acknowledged. After SIGTERM, the batch
+# being sent has another minute.
 # Arguments: the server's address, an ingest key, the file that lists acknowledged events.
 import base64
 import collections

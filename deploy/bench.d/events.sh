@@ -101,7 +101,7 @@ kill_drill() {
     for ((tenths = 0; tenths < 300; tenths++)); do psql -qAt -c 'SELECT 1' "$database" >/dev/null 2>&1 && break; sleep 0.1; done
     sort -u "$state/acknowledged" >"$state/expected"
     psql -qAt -c "SELECT properties ->> 'drill' FROM analytics.events WHERE properties ? 'drill'" "$database" | sort >"$state/stored"
-    printf '\n%s of %s kills, at most %s s until all goes on: %s events acknowledged, %s lost, %s doubled\n' "$kills" "$wanted" "$longest" \
+    printf '\n%s of %s kills, at most %s s until events were accepted again: %s events acknowledged, %s lost, %s duplicated\n' "$kills" "$wanted" "$longest" \
         "$(wc -l <"$state/expected")" "$(sort -u "$state/stored" | comm -23 "$state/expected" - | wc -l)" "$(uniq -d "$state/stored" | wc -l)"
     cat "$state/drill.log"
 }

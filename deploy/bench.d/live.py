@@ -1,7 +1,7 @@
 """Holds live streams and measures how long a write is on its way to all of them, then what a rule that names the user costs.
 
 Arguments: the server's address, streams, streams under a rule, writes, name=pid of its processes. Environment: KEY, MASTER, SECRET.
-Ends with 1 when an event did not come, or came twice.
+Exits with 1 when an event did not come, or came twice.
 
 One loop reads all sockets and notes the time; what was read is looked at afterwards, so that the reader is not what is measured. The writes
 come from a process of their own and carry the time they were sent at.
@@ -101,7 +101,7 @@ def write(results, writes, rate):
 
 
 def read(sockets, done, seconds_after):
-    """(descriptor, time, bytes) of everything that comes until some time after `done` is readable, and what `done` said."""
+    """(descriptor, time, bytes) of everything that comes until `seconds_after` seconds after the end of `done`, and what was read from `done`."""
     poll = select.epoll()
     for descriptor in sockets:
         poll.register(descriptor, select.EPOLLIN)
@@ -182,7 +182,7 @@ def measure(name, identity, streams=streams, writes=writes, rate=5, must=must):
             since_answer.append((at - answered.get(key[1], at)) / 1e6)
             last = found.end()
         tails[descriptor] = data[last:][-64:]
-    lost, doubled = len(answered) * streams - len(seen), sum(count - 1 for count in seen.values())
+    lost, duplicated = len(answered) * streams - len(seen), sum(count - 1 for count in seen.values())
     times.sort()
     since_answer.sort()
     p99 = quantile(times, 0.99) if times else float("inf")
@@ -193,10 +193,10 @@ def measure(name, identity, streams=streams, writes=writes, rate=5, must=must):
         print(f"  from sending the write to the event   p50 {quantile(times, 0.5):6.1f} ms  p99 {p99:6.1f} ms  longest {times[-1]:6.1f} ms{verdict}")
         print(f"  from the write's answer to the event  p50 {quantile(since_answer, 0.5):6.1f} ms  p99 {quantile(since_answer, 0.99):6.1f} ms")
     speed = len(times) / (end - min(answered)) * 1e9 if times else 0
-    print(f"  events {len(times)}, {speed:.0f} a second, lost {lost}, doubled {doubled}, streams that ended {closed}")
+    print(f"  events {len(times)}, {speed:.0f} a second, lost {lost}, duplicated {duplicated}, streams that ended {closed}")
     print("  resident MB, before → with the streams: " + ", ".join(f"{key} {before[key]:.0f} → {held[key]:.0f}" for key in before))
     print("  CPU µs per event and subscriber: " + ", ".join(f"{key} {value / max(1, len(times)) * 1e6:.1f}" for key, value in used.items()), flush=True)
-    return lost + doubled + closed + (len(answered) != writes)
+    return lost + duplicated + closed + (len(answered) != writes)
 
 
 print(f"reading {streams} sockets at once, without a server: {alone()}", flush=True)

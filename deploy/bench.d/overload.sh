@@ -21,7 +21,7 @@ run_overload() {
         overload "alone" 0 1000
         overload "beside $((connections - probes))" $((connections - probes)) 1000
         overload "beside $((connections * 10)) that wait" $((connections * 10)) 1000
-        overload "beside $((connections * 10)) that do not" $((connections * 10)) 0
+        overload "beside $((connections * 10)) that do not wait" $((connections * 10)) 0
     done
 }
 

@@ -3,7 +3,7 @@
 Arguments: the server's state folder, the folder of programs, devices, kills, seconds between two. Environment: DATABASE.
 
 Two copies share the queue: the supervisor's, and one that is started here. One of them, drawn by lot, is killed every moment, as long as the message
-is not over and kills are left; when it is over before, there were as many as it says. A message has 900 s. The message is pushed with an id and a collapse id that are the same each time it is sent. Ends with 1 when a device
+is not over and kills are left; when it is over before, there were as many as it says. A message has 900 s. The message is pushed with an id and a collapse id that are the same each time it is sent. Exits with 1 when a device
 got nothing, or its user would see more than one message. A second message that is to arrive at most once must not come twice to anybody.
 """
 

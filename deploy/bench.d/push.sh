@@ -8,7 +8,8 @@ settings() {
     [[ -n ${BENCH_PROGRAMS:-} ]] || swift build --package-path "$root" --product pushbench "${release_options[@]}" >&2
     sink_port=$(free_port)
     mkdir -p "$state/root/3/device" "$state/simulator"
-    # The numbers of messages that the client alone sends, and of devices that the service sends to.
+    # nghttpd answers 200 for files that exist: one for the token to which the client alone sends, and one for each device's
+    # token.
     touch "$state/root/3/device/$(printf '00fc13adff785122%.0s' 1 2 3 4)"
     (cd "$state/root/3/device" && gawk -v n="$count" 'BEGIN { for (i = 1; i <= n; i++) printf "%064x\n", i }' | xargs -n 1000 touch)
     openssl req -x509 -newkey ec -pkeyopt ec_paramgen_curve:prime256v1 -nodes -days 2 -subj /CN=push -addext subjectAltName=IP:127.0.0.1 \
@@ -37,7 +38,7 @@ run_push() {
         "$release/pushbench" 127.0.0.1 "$sink_port" "$state/cert.pem" "$count"
     done
     curl -sf -o /dev/null -X PUT -H "X-Martlet-Secret: $SECRET" -H "X-Martlet-Master-Key: $MASTER" --data-binary "@$state/simulator/credential.json" \
-        "$url/api/$KEY/notifications/credentials/apns" || die "the credential was not taken"
+        "$url/api/$KEY/notifications/credentials/apns" || die "the server refused the credential"
     psql -q "$database" <<SQL
 INSERT INTO notifications.installations (space, id, secret_digest, platform, service, is_sandbox, token, token_registered, locale)
 SELECT s.id, gen_random_uuid(), '\\x00', 'ios', 'apns', b.is_sandbox, lpad(to_hex(n + CASE WHEN b.is_sandbox THEN $count ELSE 0 END), 64, '0'), now(), 'en'
@@ -71,7 +72,8 @@ send_all() {
     psql -qAt "$database" -c "SELECT format('%s %s', count(*), state || coalesce(' ' || reason, '')) FROM notifications.deliveries WHERE message = '$message' GROUP BY state, reason"
 }
 
-# order SANDBOX CONTENT: the statement that queues a message for all devices there, paused.
+# order SANDBOX CONTENT: prints the statement that queues a paused message for all devices of the sandbox (TRUE) or of production
+# (FALSE).
 order() {
     cat <<SQL
 WITH made AS (

@@ -1,6 +1,6 @@
-"""Asks for the same with and without a rule, in turn on one connection, as an end user, and prints what the rule costs.
+"""Sends the same queries with and without a rule, in turn on one connection, as an end user, and prints what the rule costs.
 
-Arguments: the service's address, samples. Environment: KEY, MASTER. Ends with 1 when an answer was wrong.
+Arguments: the service's address, samples. Environment: KEY, MASTER. Exits with 1 when an answer was wrong.
 """
 
 import http.client, json, os, statistics, sys, time, urllib.parse

@@ -1,6 +1,6 @@
-"""Asks storage's queries one after the other on one connection, as an end user, and prints how long the answers took.
+"""Sends queries to storage one after the other on one connection, as an end user, and prints how long the answers took.
 
-Arguments: the service's address, samples. Environment: KEY, MASTER. Ends with 1 when an answer was an error or empty.
+Arguments: the service's address, samples. Environment: KEY, MASTER. Exits with 1 when an answer was an error or empty.
 """
 
 import http.client, json, os, random, statistics, sys, time, urllib.parse

@@ -1,15 +1,15 @@
-"""Compares what is there with what was acknowledged."""
+"""Compares what the server has with what it acknowledged."""
 import collections, time, urllib.parse
 
 from server import Client, Failed
 
-WAIT = 60  # seconds for what is stored after its answer: crash reports are on the disk first
+WAIT = 60  # seconds to wait for what is stored only after its answer: crash reports wait on disk first
 
 
 def check(server, load):
-    """Prints a line for each kind of write; returns how many are lost or doubled, or were never sent."""
+    """Prints a line for each kind of write; returns how many are lost or duplicated, or were never sent."""
     first, second = (Client(app) for app in server.apps)
-    print(f"\n{'writes of':14} {'acknowledged':>12} {'there':>8} {'lost':>6} {'doubled':>8}")
+    print(f"\n{'writes of':14} {'acknowledged':>12} {'there':>8} {'lost':>6} {'duplicated':>11}")
     bad = 0
     for kind, found in {
         "object_once": lambda: objects(first, "Chaos"),
@@ -35,20 +35,20 @@ def compare(kind, load, find):
         if not lost or kind != "crash" or time.monotonic() > deadline:
             break
         time.sleep(1)
-    doubled = [key for key, number in counts.items() if number > 1]
+    duplicated = [key for key, number in counts.items() if number > 1]
     strange = counts.keys() - load.tried[kind]
-    print(f"{kind:14} {len(acknowledged):12} {len(counts):8} {len(lost):6} {len(doubled):8}"
+    print(f"{kind:14} {len(acknowledged):12} {len(counts):8} {len(lost):6} {len(duplicated):11}"
           + (f"   and {len(strange)} that nobody sent" if strange else ""))
-    return len(lost) + len(doubled) + len(strange)
+    return len(lost) + len(duplicated) + len(strange)
 
 
 def count(client, load):
-    """The last increment may have been done without an answer."""
+    """Increments without an answer may have taken effect, so the number may lie between those acknowledged and those tried."""
     there = client.call("GET", "storage/ChaosCount/one")["count"]
     least, most = len(load.acknowledged["increment"]), len(load.tried["increment"])
-    lost, doubled = max(0, least - there), max(0, there - most)
-    print(f"{'increment':14} {least:12} {there:8} {lost:6} {doubled:8}")
-    return lost + doubled
+    lost, duplicated = max(0, least - there), max(0, there - most)
+    print(f"{'increment':14} {least:12} {there:8} {lost:6} {duplicated:11}")
+    return lost + duplicated
 
 
 def objects(client, collection):

@@ -41,7 +41,7 @@ class Cluster:
             self.write(file, home / file, name)
 
     def write(self, file, target, name):
-        """A file of deploy/cluster for one node, with folders of its own as three share this machine."""
+        """Writes a file of deploy/cluster for one node, with separate folders, because three nodes share this machine."""
         text = (root / "deploy/cluster" / file).read_text()
         for number, address in enumerate(ADDRESSES.values(), 1):
             text = text.replace(f"ADDRESS{number}", address)
@@ -61,13 +61,13 @@ class Cluster:
             return subprocess.Popen([*inside, *user, *map(str, command)], stdout=file, stderr=file, cwd="/", env=environment)
 
     def start(self, name):
-        """As systemd would at boot."""
+        """Starts the node's programs, as systemd does at boot."""
         home = folder / name
         self.spawn(f"etcd-{name}", ["etcd", "--config-file", home / "etcd.yml"], name)
         self.spawn(f"patroni-{name}", ["patroni", home / "patroni.yml"], name)
 
     def kill(self, name):
-        """Everything that runs on the machine, without a warning."""
+        """Kills everything that runs on the machine by SIGKILL."""
         for _ in range(3):
             pids = run("ip", "netns", "pids", name, stdout=subprocess.PIPE, text=True).stdout.split()
             for pid in pids:
@@ -81,7 +81,7 @@ class Cluster:
         run("ip", "link", "set", name, state)
 
     def members(self):
-        """What any node that answers says of all."""
+        """The state of every node, from the first node that answers."""
         for name in NODES:
             try:
                 with urllib.request.urlopen(f"http://{ADDRESSES[name]}:8008/cluster", timeout=1) as answer:
@@ -95,7 +95,7 @@ class Cluster:
         return leaders[0] if leaders else None
 
     def wait_until_whole(self, limit=120):
-        """A primary, a synchronous standby and another that streams."""
+        """Waits until there are a primary, a synchronous standby and a third node that streams; returns the seconds."""
         start = time.monotonic()
         while time.monotonic() - start < limit:
             members = self.members()
@@ -105,10 +105,10 @@ class Cluster:
             time.sleep(0.5)
         for log in sorted(folder.glob("*.log")):
             print(f"--- {log.name}\n{log.read_text()[-1500:]}")
-        sys.exit(f"the cluster is not whole after {limit} s: {self.members()}")
+        sys.exit(f"the cluster is not complete after {limit} s: {self.members()}")
 
     def switch_over(self):
-        """Planned: the primary hands over, as soon as Patroni finds that the standby may take over."""
+        """A planned switchover, as soon as Patroni accepts the standby as the next primary."""
         primary, deadline = self.primary(), time.monotonic() + 30
         body = json.dumps({"leader": primary}).encode()
         request = urllib.request.Request(f"http://{ADDRESSES[primary]}:8008/switchover", body, {"Content-Type": "application/json"})
@@ -117,14 +117,14 @@ class Cluster:
                 return urllib.request.urlopen(request, timeout=30).read()
             except urllib.error.HTTPError as error:
                 if time.monotonic() > deadline:
-                    sys.exit(f"the primary does not hand over: {error.read()}")
+                    sys.exit(f"the switchover was refused: {error.read()}")
                 time.sleep(1)
 
 
 def main():
     signal.signal(signal.SIGTERM, lambda *_: sys.exit("stopped"))
     cluster = Cluster()
-    print(f"the cluster is whole after {cluster.wait_until_whole():.0f} s; the primary is {cluster.primary()}")
+    print(f"the cluster is complete after {cluster.wait_until_whole():.0f} s; the primary is {cluster.primary()}")
     superuser = f"postgresql://postgres:{PASSWORD}@127.0.0.1:5000"
     run("psql", "-XAtqc", "CREATE DATABASE martlet", f"{superuser}/postgres")
     server = Server(folder, programs, {"MARTLET_DATABASE_URL": f"{superuser}/martlet"})
@@ -151,14 +151,14 @@ def main():
     print("\n".join(load.violations[:10]))
     print("causes of 500: ", causes_of_500(server).most_common(8))
     server.stop()
-    print(f"{bad} failures" if bad else "nothing lost, nothing doubled, nothing read by another app")
+    print(f"{bad} failures" if bad else "nothing lost, nothing duplicated, nothing read by another app")
     return bad > 0
 
 
-def fail_over(cluster, load, what, harm, repair):
-    """Harms the primary and waits until another one serves every kind of request; then repairs it."""
+def fail_over(cluster, load, what, fail, repair):
+    """Makes the primary fail and waits until another one serves every kind of request; then repairs it."""
     old, (answers, errors), start = cluster.primary(), load.counts(), time.monotonic()
-    harm(old)
+    fail(old)
     # A handover ends only when the new primary serves, so requests that succeed before that prove nothing.
     served = load.recovery(time.monotonic())
     recovery = None if served is None else time.monotonic() - start
@@ -173,7 +173,7 @@ def fail_over(cluster, load, what, harm, repair):
 
 
 def causes_of_500(server):
-    """A client can do nothing about them: what they are is for the developers."""
+    """Counts the causes of answers with 500, from the logs, for developers: a client cannot see them."""
     causes = collections.Counter()
     for log in (server.state / "log").glob("*.log"):
         for line in log.read_text(errors="replace").splitlines():

@@ -1,4 +1,4 @@
-"""The kinds of harm. Each is a function that does it and undoes it; from its return on, the time to recover is measured."""
+"""The kinds of faults. Each is a function that causes the fault and removes it; the time to recover is measured from its return on."""
 import os, pathlib, random, resource, signal, subprocess, time
 
 from relay import delayed
@@ -70,7 +70,7 @@ def lack_memory(server, name):
         if server.pid(name) == pid:
             resource.prlimit(pid, resource.RLIMIT_DATA, before)
     except ProcessLookupError:
-        pass  # It died of it and has not been started again yet.
+        pass  # The process died of the lack of memory and has not been restarted yet.
 
 
 def delay_packets(port):
@@ -131,7 +131,7 @@ def kill_supervisor(server):
 
 
 def all_once(server):
-    """Every harm but SIGKILL of one process, as (name, action)."""
+    """Every fault but SIGKILL of one process, as (name, action)."""
     for name in PROCESSES:
         yield f"{name}: SIGSTOP for {PAUSE} s", lambda: stop(server, name)
     yield "postgres: fast restart", lambda: restart_postgres(server, signal.SIGINT)

@@ -9,8 +9,8 @@ RECOVERY_LIMIT = 60
 class Load:
     def __init__(self, server):
         self.server, self.ending, self.lock = server, threading.Event(), threading.Lock()
-        self.acknowledged = collections.defaultdict(set)  # kind → keys that must be there, once
-        self.tried = collections.defaultdict(set)  # kind → keys that may be there
+        self.acknowledged = collections.defaultdict(set)  # kind → keys that must exist exactly once
+        self.tried = collections.defaultdict(set)  # kind → keys that may exist
         self.answers, self.errors, self.last_error = 0, collections.Counter(), None
         self.violations = []
         # The kind of write, and whether one without an answer is repeated until it is answered. It must take effect only once.
@@ -20,12 +20,12 @@ class Load:
         self.last_success = {kind.__name__: 0.0 for kind in self.kinds}  # kind → start of its last request that succeeded
         self.last_end, self.pauses = {}, {}  # kind → end of its last success; longest time between the ends of two
         self.neighbours_object = self.own_object = None
-        self.token, self.token_ends = {}, 0.0  # of a user of the second app
+        self.token, self.token_ends = {}, 0.0  # the access token of a user of the second app, and when it expires
         self.threads = [threading.Thread(target=self.run, args=item) for item in self.kinds.items()]
 
     def run(self, kind, is_repeated):
         name, key = kind.__name__, None
-        # `neighbour` is the second app.
+        # The kind `neighbour` writes to the second app.
         client = Client(self.server.apps[1 if name == "neighbour" else 0])
         while not self.ending.is_set():
             key = key or str(uuid.uuid4())
@@ -51,7 +51,7 @@ class Load:
             time.sleep(0.05 if failure else PAUSE)
 
     def acknowledge(self, kind, key):
-        """Of a write that is acknowledged although a later step of its kind may fail."""
+        """Records a write as acknowledged before the later steps of its kind, which may fail."""
         with self.lock:
             self.acknowledged[kind].add(key)
 

@@ -22,14 +22,14 @@ def main():
     try:
         load.start()
         if load.recovery(time.monotonic()) is None:
-            raise SystemExit(f"not every kind of request succeeds before the first harm: {load.last_error}")
+            raise SystemExit(f"not every kind of request succeeds before the first fault: {load.last_error}")
         only = os.environ.get("CHAOS_ONLY", "")
         bad += kill_in_turn(server, load)
         if only != "kills":
             for name, action in faults.all_once(server):
                 if only not in name:
                     continue
-                report = harm(load, action)
+                report = cause_fault(load, action)
                 bad += report.recovery is None
                 print(f"{name:48} {line([report])}")
         print(f"connections of PostgreSQL: {', '.join(connections(server))}")
@@ -40,7 +40,7 @@ def main():
     bad += check(server, load) + len(load.violations) + (Client.longest > LONGEST_HANG)
     print("\n".join(load.violations[:10]))
     server.stop()
-    print(f"{bad} failures" if bad else "nothing lost, nothing doubled, nothing read by another app")
+    print(f"{bad} failures" if bad else "nothing lost, nothing duplicated, nothing read by another app")
     return bad > 0
 
 
@@ -51,8 +51,8 @@ def connections(server):
 Report = collections.namedtuple("Report", "recovery answers errors")
 
 
-def harm(load, action):
-    """Does one harm and waits until every kind of request succeeds again, a minute at most."""
+def cause_fault(load, action):
+    """Causes one fault and waits until every kind of request succeeds again, a minute at most."""
     answers, errors = load.counts()
     action()
     recovery = load.recovery(time.monotonic())
@@ -65,7 +65,7 @@ def kill_in_turn(server, load):
     reports = collections.defaultdict(list)
     for number in range(kills):
         name = TARGETS[number % len(TARGETS)]
-        reports[name].append(harm(load, lambda: faults.kill(server, name)))
+        reports[name].append(cause_fault(load, lambda: faults.kill(server, name)))
         if kills > 50 and number % 50 == 49:
             print(f"{number + 1} kills", flush=True)
     for name, those in reports.items():

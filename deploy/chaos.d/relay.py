@@ -1,12 +1,12 @@
 """Delays what is sent to and from a port of this machine, where the kernel cannot (it may have no `netem`)."""
 import asyncio, contextlib, random, subprocess, threading
 
-OWN_ADDRESS = "127.0.0.2"  # of the relay, by which the rules below leave its own connections alone
-DISTANCE = 10_000  # from the port to the relay's
+OWN_ADDRESS = "127.0.0.2"  # source address of the relay's own connections, which the rules below exempt
+DISTANCE = 10_000  # from the port to the relay's port
 
 
 class Relay:
-    """Passes on what it gets at `port + DISTANCE` to `port`, and back, each portion 0.1 to 0.3 s later and in order."""
+    """Forwards data from `port + DISTANCE` to `port` and back, in order, each chunk 0.1 to 0.3 s later."""
 
     def __init__(self, port):
         self.port, self.writers = port, set()
@@ -27,7 +27,7 @@ class Relay:
             self.writers.add(far_writer)
             await asyncio.gather(self.pass_on(reader, far_writer), self.pass_on(far_reader, writer))
         except OSError:
-            # As the port would have refused the connection or reset it.
+            # The client sees what the port itself would have done: a refused or reset connection.
             for one in writers:
                 one.transport.abort()
         finally:
@@ -57,7 +57,7 @@ class Relay:
             delivery.cancel()
 
     def close(self):
-        """Ends every connection through it; whoever reconnects reaches the port directly."""
+        """Ends every connection through the relay. Clients that reconnect reach the port directly."""
         def end():
             self.server.close()
             for writer in list(self.writers):

@@ -1,4 +1,4 @@
-"""The server that is harmed: its processes, and a client of it. Ports are fixed, as the network is ours alone."""
+"""The server in which faults are caused: its processes, and a client of it. Ports are fixed, as the network is ours alone."""
 import http.client, json, os, pathlib, subprocess, sys, time
 
 SERVICES = {"auth": 8201, "storage": 8202, "config": 8203, "analytics": 8204, "notifications": 8205}
@@ -36,7 +36,7 @@ class Server:
             if self.process.poll() is not None or time.monotonic() > deadline:
                 sys.exit("the server did not start:\n" + (self.folder / "up.log").read_text()[-4000:])
             time.sleep(0.1)
-        # The port of PostgreSQL is another one at each start.
+        # PostgreSQL gets a new port at each start.
         self.connection = json.loads((self.state / "connection.json").read_text())
 
     def create_app(self):
@@ -58,7 +58,7 @@ class Server:
         return int((self.state / f"run/{name}.pid").read_text())
 
     def tree(self, name):
-        """A process and its children: of PostgreSQL, everything that serves."""
+        """A process and its children: for PostgreSQL, all its server processes."""
         pid = self.pid(name)
         return [pid, *map(int, pathlib.Path(f"/proc/{pid}/task/{pid}/children").read_text().split())]
 
@@ -80,7 +80,7 @@ class Client:
     """One client of one app, with one connection."""
 
     host = "127.0.0.1"
-    longest = 0.0  # seconds that any call of any client took
+    longest = 0.0  # duration of the longest call of any client, in seconds
 
     def __init__(self, app):
         self.app, self.connection = app, None

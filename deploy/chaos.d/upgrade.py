@@ -58,7 +58,7 @@ def main():
         print("failed: " + ", ".join(f"{number} {what}" for what, number in load.errors.most_common()))
     bad += check(server, load) + len(load.violations) + (Client.longest > LONGEST_HANG)
     print("\n".join(load.violations[:10]))
-    print(f"{bad} failures" if bad else "nothing lost, nothing doubled, nothing read by another app")
+    print(f"{bad} failures" if bad else "nothing lost, nothing duplicated, nothing read by another app")
     return bad > 0
 
 

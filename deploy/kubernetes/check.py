@@ -36,7 +36,7 @@ def check_pods():
         if not item["spec"]["selector"]["matchLabels"].items() <= labels.items():
             problems.append(f"{name}: the selector does not select its own pods")
         if "replicas" in item["spec"]:
-            problems.append(f"{name}: replicas are the autoscaler's")
+            problems.append(f"{name}: must not set replicas, which the autoscaler does")
         if spec.get("enableServiceLinks") is not False:
             problems.append(f"{name}: enableServiceLinks must be false")
         volumes = {volume["name"] for volume in spec.get("volumes", [])}
@@ -78,7 +78,7 @@ def check_addresses():
         check_variable("settings", name if name in documented else known)
         address = re.fullmatch(r"(?:http://)?([a-z]+):(\d+)", value)
         if address and services.get(address[1]) != int(address[2]):
-            problems.append(f"{name} is {value}, where nothing is")
+            problems.append(f"{name} is {value}, which is no service's address")
 
 
 check_schemas()

@@ -38,8 +38,8 @@ public final class Analytics: Sendable {
     private let options: Martlet.AnalyticsOptions
     private let identity: InstallationIdentity
     private let folder: LocalFolder
-    /// Returns the configuration's version and the variations by experiment, which each event carries.
-    private let circumstances: Locked<@Sendable () -> (version: String?, variants: [String: String])>
+    /// Reads the configuration's version and the variations by experiment, which each event carries.
+    private let experimentState: Locked<@Sendable () -> (version: String?, variants: [String: String])>
     private let state: Locked<State>
     private let sender: EventSender
 
@@ -48,7 +48,7 @@ public final class Analytics: Sendable {
         options = configuration.analytics
         self.identity = identity
         self.folder = folder
-        circumstances = Locked({ (nil, [:]) })
+        experimentState = Locked({ (nil, [:]) })
         let kept = folder.readJSON(Self.file)
         let store = EventStore(
             folder.subfolder("queue"), maximumSize: options.maximumQueueSizeInBytes, maximumCount: options.batchSize)
@@ -140,8 +140,8 @@ public final class Analytics: Sendable {
 
     func changed(userID: String?) { state.withLock { $0.userID = userID } }
 
-    func describeCircumstances(_ describe: @escaping @Sendable () -> (version: String?, variants: [String: String])) {
-        circumstances.withLock { $0 = describe }
+    func useExperimentState(_ read: @escaping @Sendable () -> (version: String?, variants: [String: String])) {
+        experimentState.withLock { $0 = read }
     }
 
     private func record(_ type: String, name: String?, _ members: JSON) {
@@ -227,7 +227,7 @@ public final class Analytics: Sendable {
             "os": ["name": .string(device.systemName), "version": .string(device.systemVersion)],
             "library": ["name": "MartletKit", "version": .string(Martlet.version)],
         ]
-        let now = circumstances.withLock { $0 }()
+        let now = experimentState.withLock { $0 }()
         context["configVersion"] = now.version.map(JSON.string)
         if !now.variants.isEmpty { context["experiments"] = .object(now.variants.mapValues(JSON.string)) }
         if options.sampling < 1 { context["sampling"] = JSONNumber(options.sampling).map(JSON.number) }

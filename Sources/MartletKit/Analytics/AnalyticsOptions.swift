@@ -10,9 +10,9 @@ extension Martlet {
         public var interval: TimeInterval? = 30
         /// The share of devices that record events, from 0 to 1. A device records all its events or none.
         public var sampling = 1.0
-        /// The share of devices that record an event, by its name, for frequent events.
+        /// The share of devices that record an event, by event name. Use it for frequent events.
         public var samplingByEvent: [String: Double] = [:]
-        /// The size that waiting events may have on the device. Beyond it, the oldest are dropped.
+        /// The maximum size of the waiting events on the device. Beyond it, the oldest are dropped.
         public var maximumQueueSizeInBytes = 4 << 20
 
         public init() {}

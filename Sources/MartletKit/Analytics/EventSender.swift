@@ -29,7 +29,7 @@ struct EventSender: Sendable {
         let body: JSON = [
             "batch": .array(events), "sentAt": .string(RFC3339.text(api.configuration.clock.now())),
         ]
-        var request = APIRequest("POST", "events", json: body, repetition: .harmless)
+        var request = APIRequest("POST", "events", json: body, repetition: .idempotent)
         request.headers[MartletHeader.deviceID] = deviceID
         // Events name their user themselves, because they may be older than the session.
         request.caller = .app

@@ -14,7 +14,7 @@ struct EventStore {
     /// The files, oldest first, with their sizes.
     private var files: [(name: String, size: Int)] = []
     private var next = 1
-    /// Whether the last file takes more events.
+    /// Whether more events may be appended to the last file.
     private var isOpen = false
     private(set) var countInOpenFile = 0
 

@@ -3,7 +3,8 @@ import Foundation
 /// Sends API calls: adds the address and the credentials, renews the session, retries where that is safe, and reads
 /// errors.
 ///
-/// A class, because everything that makes calls keeps one, and copying the configuration retains some thirty objects.
+/// A class, because everything that makes calls keeps one, and copying a struct with the configuration would retain
+/// some thirty objects.
 package final class APIClient: Sendable {
     package let configuration: Martlet.Configuration
     package let session: SessionKeeper
@@ -24,7 +25,7 @@ package final class APIClient: Sendable {
     package func send(_ request: APIRequest) async throws -> HTTPResponse {
         let timeout = HTTPRequest.Timeout.total(request.timeout ?? configuration.timeout)
         guard case .complete(let response) = try await perform(request, timeout: timeout) else {
-            throw MartletError(.unexpectedAnswer, "There was a stream instead of an answer.")
+            throw MartletError(.unexpectedAnswer, "Expected a complete answer, got a stream.")
         }
         return response
     }
@@ -32,7 +33,7 @@ package final class APIClient: Sendable {
     /// A successful answer whose body is read as it arrives.
     func stream(_ request: APIRequest, idleTimeout: TimeInterval) async throws -> HTTPStream {
         guard case .stream(let stream) = try await perform(request, timeout: .idle(idleTimeout)) else {
-            throw MartletError(.unexpectedAnswer, "There was an answer instead of a stream.")
+            throw MartletError(.unexpectedAnswer, "Expected a stream, got a complete answer.")
         }
         return stream
     }
@@ -41,7 +42,7 @@ package final class APIClient: Sendable {
         case complete(HTTPResponse), stream(HTTPStream)
     }
 
-    /// Asks for a stream if the time-out is one for streams.
+    /// Requests a stream if the timeout limits idle time.
     private func exchange(_ http: HTTPRequest, _ request: APIRequest) async throws -> (HTTPHead, Answer, Data) {
         if case .idle = http.timeout {
             let stream = try await configuration.transport.stream(http)
@@ -88,7 +89,7 @@ package final class APIClient: Sendable {
                 log(.info, "A call failed", request, metadata(of: failure))
                 throw failure
             }
-            log(.debug, "A call failed and will be repeated", request, metadata(of: failure))
+            log(.debug, "A call failed; retrying", request, metadata(of: failure))
             try await configuration.clock.sleep(delay)
         }
     }
@@ -103,7 +104,8 @@ package final class APIClient: Sendable {
         return session
     }
 
-    // The compiler cuts `perform` into a function for each `await`, and repeats in each what it inlines.
+    // Not inlined: the compiler splits `perform` into one function for each `await`, and would repeat inlined code in
+    // each.
 
     @inline(never)
     private func prepare(

@@ -13,7 +13,7 @@ package struct APIRequest: Sendable {
 
     package enum Repetition: Sendable {
         /// Repeating the call does no harm.
-        case harmless
+        case idempotent
         /// The server carries out a repetition with the same key only once.
         case idempotencyKey(String)
         /// The call is repeated only if it was certainly not carried out.
@@ -27,8 +27,8 @@ package struct APIRequest: Sendable {
     package var headers: HTTPHeaders = [:]
     var body: Data?
     var caller = Caller.userIfSignedIn
-    /// The call fails with `notSignedIn` unless the user with this id is signed in. `.some(nil)`: unless nobody is
-    /// signed in. Nil: the user does not matter.
+    /// The user id for which the call is meant. The call fails with `notSignedIn` if another user, or nobody, is signed
+    /// in. `.some(nil)`: it fails if anybody is signed in. Nil: the user does not matter.
     package var expectedUser: String??
     var repetition: Repetition
     /// The time limit of one attempt in seconds; nil: the client's.
@@ -42,7 +42,7 @@ package struct APIRequest: Sendable {
     package init(_ method: String, _ path: String, json: JSON? = nil, repetition: Repetition? = nil) {
         self.method = method
         self.path = path
-        self.repetition = repetition ?? (["GET", "HEAD"].contains(method) ? .harmless : .onlyIfNotDone)
+        self.repetition = repetition ?? (["GET", "HEAD"].contains(method) ? .idempotent : .onlyIfNotDone)
         if let json {
             body = json.data
             headers["content-type"] = "application/json"

@@ -22,8 +22,7 @@ extension Martlet {
         public var skipsUndecodableObjects = false
         /// The name of this device in the user's list of sessions.
         public var deviceName: String?
-        /// Called for each thing that the client does, so that the app can log it. Entries contain no secrets, tokens
-        /// or bodies.
+        /// Called with each log entry of the client. Entries contain no secrets, tokens or bodies.
         public var log: (@Sendable (LogEntry) -> Void)?
         /// The folder that keeps configuration, texts, flags, events and crash reports between starts.
         public var folder: URL
@@ -50,7 +49,7 @@ extension Martlet {
         }
     }
 
-    /// Which failures are repeated, and how often.
+    /// Which failed calls are repeated, and how often.
     ///
     /// A call is repeated if it was certainly not carried out (no connection, 429, 503), or if repeating does no harm:
     /// reads, and writes to storage, which carry an `Idempotency-Key`. Delays double and are random, so that many

@@ -8,7 +8,7 @@ extension Martlet {
     /// ```
     ///
     /// - Parameters:
-    ///   - path: The path below `/api/{appKey}/`. What stands between two slashes is percent-encoded.
+    ///   - path: The path below `/api/{appKey}/`. The call percent-encodes each part between slashes.
     ///   - isRepeatable: Whether repeating the call after a failure does no harm. `GET` is always repeated.
     /// - Returns: The body of the answer; null if it has none.
     @discardableResult
@@ -18,7 +18,7 @@ extension Martlet {
     ) async throws -> JSON {
         let parts = path.split(separator: "/", omittingEmptySubsequences: false).map { APIRequest.escape(String($0)) }
         var request = APIRequest(
-            method, parts.joined(separator: "/"), json: body, repetition: isRepeatable ? .harmless : nil)
+            method, parts.joined(separator: "/"), json: body, repetition: isRepeatable ? .idempotent : nil)
         request.query = query.map { (name: $0.key, value: $0.value) }
         return try await api.json(request)
     }

@@ -1,7 +1,7 @@
 /// Names of the headers that Martlet defines and an app sends or reads.
 ///
-/// They repeat some of `MartletAPI`, which is mostly about the services among themselves: if MartletKit depended on it,
-/// every app would contain it.
+/// They repeat names of `MartletAPI`. MartletKit does not depend on that module, because most of it is for calls
+/// between the services, and every app would contain it.
 enum MartletHeader {
     static let secret = "x-martlet-secret"
     static let environment = "x-martlet-environment"

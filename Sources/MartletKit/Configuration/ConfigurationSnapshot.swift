@@ -13,7 +13,7 @@ public struct ConfigurationSnapshot: Sendable, Hashable {
     public let languages: [String]
     public let settings: [String: JSON]
     public let colors: [String: RemoteColor]
-    /// The variations that decided this answer, by experiment.
+    /// The variations that this configuration depends on, by experiment.
     public let experiments: [String: String]
     /// A hash of the visible parts.
     let hash: String?

@@ -20,7 +20,8 @@ package actor DocumentEvents {
     private let api: APIClient
     private var listeners: [UUID: Listener] = [:]
     private var connection: Task<Void, Never>?
-    /// For calls that read published documents: no copy of the server answers with an older state than the last event.
+    /// Parameters for calls that read published documents. With them, no copy of the server answers with a state older
+    /// than the last event.
     package private(set) var query: [(name: String, value: String)] = []
 
     private struct Listener {

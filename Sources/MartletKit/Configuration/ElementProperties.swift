@@ -17,14 +17,14 @@ public struct ElementProperties: Sendable {
 
     public func text(_ name: String) -> String? { values[name]?.stringValue }
 
-    /// The original dashboard wrote `"14"`, which is 14.
+    /// Also reads the text `"14"`, which the original dashboard wrote.
     public func number(_ name: String) -> Double? {
         values[name]?.doubleValue ?? text(name).flatMap { Double($0) }.flatMap { $0.isFinite ? $0 : nil }
     }
 
     public func integer(_ name: String) -> Int? { values[name]?.intValue ?? text(name).flatMap { Int($0) } }
 
-    /// The original dashboard wrote `"0"` for false.
+    /// Also reads the text `"0"`, which the original dashboard wrote for false.
     public func flag(_ name: String) -> Bool? {
         if let value = values[name]?.boolValue { return value }
         switch text(name) ?? values[name]?.numberValue?.text {

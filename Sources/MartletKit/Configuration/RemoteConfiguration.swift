@@ -57,7 +57,7 @@ public final class RemoteConfiguration: Sendable {
     /// The configuration in effect.
     public var current: ConfigurationSnapshot { state.withLock { $0.active } }
 
-    /// The setting; its default in the app's `Martlet.json`, or else nil.
+    /// The setting, or else its default in the app's `Martlet.json`; nil if there is neither.
     public func setting(_ name: String) -> JSON? { current.settings[name] ?? defaults.settings[name] }
 
     public func setting<Value: Decodable & Sendable>(_ name: String, default defaultValue: Value) -> Value {
@@ -89,8 +89,8 @@ public final class RemoteConfiguration: Sendable {
     /// The theme that the user chose; nil leaves the choice to the server.
     public var theme: String? { state.withLock { $0.theme } }
 
-    /// Remembers the user's choice and puts the theme into effect: at once if it was loaded before, and then as loaded
-    /// from the server.
+    /// Remembers the user's choice and puts the theme into effect: at once if it was loaded before, and again when the
+    /// server has answered.
     ///
     /// - Throws: ``MartletError``. The choice is kept, and a theme that was loaded before stays in effect.
     public func choose(theme: String?) async throws {
@@ -98,7 +98,7 @@ public final class RemoteConfiguration: Sendable {
         let stored = Self.stored(theme: theme, in: folder, for: api.configuration.device.appVersion)
         state.withLock { state in
             state.theme = theme
-            // Another theme's tag must not make the server answer 304.
+            // With another theme's entity tag, the server could answer 304.
             state.newest = stored ?? Answer(snapshot: state.newest.snapshot)
         }
         if stored != nil { activate() }
@@ -130,7 +130,7 @@ public final class RemoteConfiguration: Sendable {
     @discardableResult
     public func fetch() async throws -> Bool {
         let (theme, tag, attributes) = state.withLock { ($0.theme, $0.newest.entityTag, $0.attributes) }
-        var request = APIRequest("POST", "remote", json: body(theme, attributes), repetition: .harmless)
+        var request = APIRequest("POST", "remote", json: body(theme, attributes), repetition: .idempotent)
         request.query = await events.query
         request.headers[MartletHeader.deviceID] = identity.id
         request.headers["if-none-match"] = tag

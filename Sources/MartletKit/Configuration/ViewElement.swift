@@ -54,8 +54,8 @@
 extension ElementProperties {
     /// Applies the properties that the configuration sets and the element supports. All others stay unchanged.
     ///
-    /// - Parameter translate: Returns the text to show for a text of the configuration, which is often the key of a
-    ///   translation.
+    /// - Parameter translate: Called with a text of the configuration, often the key of a translation. Returns the text
+    ///   to show.
     @MainActor
     public func apply(to element: any ViewElement, translate: (String) -> String = { $0 }) {
         applyLooks(to: element)

@@ -1,6 +1,7 @@
 import Foundation
 
-/// What the signal handler wrote. Read from a file of a process that crashed, so nothing is taken for granted.
+/// A report that the signal handler wrote. The process was crashing, so the file may be incomplete or damaged, and
+/// every value is checked.
 struct CrashReport: Sendable {
     static let maximumSize = 1 << 20
 
@@ -55,7 +56,7 @@ struct CrashReport: Sendable {
         return names[Int32(truncatingIfNeeded: signal)] ?? "Signal \(signal)"
     }
 
-    /// Two hashes of FNV-1a, 64 bits each, as 32 digits.
+    /// Two FNV-1a hashes of 64 bits, as 32 hexadecimal digits.
     private static func digest(_ data: Data) -> String {
         [0xcbf2_9ce4_8422_2325, 0x8422_2325_cbf2_9ce4].map { (seed: UInt64) -> String in
             let hash = data.reduce(seed) { ($0 ^ UInt64($1)) &* 0x100_0000_01b3 }
@@ -83,7 +84,7 @@ struct CodeImage: Sendable {
         self.path = path
     }
 
-    /// Parses a line of a report. An image without an id has one word less.
+    /// Parses a line of a report. An image without an id has one word fewer.
     init?(_ words: [Substring]) {
         guard words.count >= 4, let address = UInt64(words[0], radix: 16), let size = UInt64(words[1], radix: 16),
             let preferred = UInt64(words[2], radix: 16)

@@ -14,7 +14,7 @@ public struct Breadcrumb: Sendable, Hashable {
     public var data: [String: String]
     public var date: Date?
 
-    /// - Parameter date: Nil for now.
+    /// - Parameter date: Nil: now.
     public init(
         _ message: String, category: String = "default", level: CrashLevel = .info, data: [String: String] = [:],
         date: Date? = nil

@@ -42,8 +42,8 @@ public final class Crashes: Sendable {
 
     /// Watches for crashes from now on, and sends reports of earlier ones. Call it once, as early as possible.
     ///
-    /// Under a debugger no crash is reported, because it stops the process before the handler runs. Another crash
-    /// reporter in the same app keeps working if it was started before this one: its handlers run afterwards.
+    /// No crash is reported under a debugger, because the debugger stops the process before the handler runs. Another
+    /// crash reporter in the same app keeps working if it was started before this one: its handlers run afterwards.
     public func start() {
         guard address != nil else { return }
         let isFirst = isStarted.withLock { isStarted in
@@ -59,7 +59,7 @@ public final class Crashes: Sendable {
             update { _ in }
             ExceptionHook.install { [weak self] name, reason in self?.update { $0.exception = (name, reason) } }
         } catch {
-            configuration.log(.error, "Crashes are not reported", ["error": "\(error)"])
+            configuration.log(.error, "Could not set up crash reports; crashes are not reported", ["error": "\(error)"])
         }
         Task { await send() }
     }
@@ -162,7 +162,7 @@ public final class Crashes: Sendable {
             // The time comes first, so that sorting by name sorts by time.
             try outbox.write(event.data, to: "\(now)-\(id).json")
         } catch {
-            configuration.log(.warning, "Could not keep a report", ["error": "\(error)"])
+            configuration.log(.warning, "Could not store a report; it is lost", ["error": "\(error)"])
         }
         for name in outbox.names.dropLast(Self.maximumWaiting) { outbox.remove(name) }
     }

@@ -6,7 +6,8 @@ enum ExceptionHook {
     static func install(_ report: @escaping @Sendable (_ name: String, _ reason: String) -> Void) {
         #if canImport(ObjectiveC)
         // Not compiled on Linux, where this project is built.
-        // A second client only replaces the report: the handler must not become its own predecessor.
+        // Installed once. A second client only replaces the closure; otherwise the handler would call itself as its
+        // predecessor.
         let isFirst = state.withLock { state in
             defer { state.0 = report }
             guard state.0 == nil else { return false }

@@ -19,8 +19,7 @@ extension Martlet {
     /// configuration, flags and texts, and runs the sync of ``Notifications/onSync(_:)`` without data. Failures are
     /// logged.
     ///
-    /// When the system's time is up, cancel the task: the call returns at once, and everything unsent is sent another
-    /// time.
+    /// When the system's time is up, cancel the task: the call returns at once, and everything unsent is sent later.
     ///
     /// - Returns: Whether there was time for everything.
     public func refreshInBackground() async -> Bool {
@@ -32,7 +31,7 @@ extension Martlet {
             end.yield()
         }
         return await withTaskCancellationHandler {
-            // Sending continues when one of its callers is cancelled, so this one does not wait for it.
+            // Sending does not stop when one of its callers is cancelled, so this call returns without waiting for it.
             var iterator = ends.makeAsyncIterator()
             return await iterator.next() != nil
         } onCancel: {

@@ -33,7 +33,7 @@ extension Martlet {
         do {
             try BGTaskScheduler.shared.submit(request)
         } catch {
-            configuration.log(.warning, "Could not schedule the refresh in the background", ["error": "\(error)"])
+            configuration.log(.warning, "Could not schedule the background refresh", ["error": "\(error)"])
         }
     }
 }

@@ -9,7 +9,7 @@ package struct LocalFolder: Sendable {
 
     package init(url: URL) { self.url = url }
 
-    /// Where an app keeps its data if it does not say otherwise.
+    /// The default folder for an app's data.
     static func standard(appKey: String) -> URL {
         #if os(Linux)
         let variable = ProcessInfo.processInfo.environment["XDG_DATA_HOME"].map { URL(fileURLWithPath: $0) }

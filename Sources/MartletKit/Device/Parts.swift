@@ -11,7 +11,7 @@ package final class Parts: Sendable {
     let crashes: Crashes
     let notifications: Notifications
     let offline: Offline
-    /// What `MartletScreens` keeps, by the name of the definition.
+    /// The files of `MartletScreens`: a folder for each definition.
     package let definitions: LocalFolder
 
     init(_ configuration: Martlet.Configuration, api: APIClient) {
@@ -24,7 +24,7 @@ package final class Parts: Sendable {
         analytics = Analytics(api, identity, folder.subfolder("analytics"))
         flags = Flags(api, identity, documents, folder.subfolder("flags"), defaults, analytics)
         // Weak, because the flags have a strong reference to the analytics.
-        analytics.describeCircumstances { [remote, weak flags] in
+        analytics.useExperimentState { [remote, weak flags] in
             let version = remote.current.version
             let variants = remote.current.experiments.merging(flags?.experiments ?? [:]) { $1 }
             return (version.isEmpty ? nil : version, variants)

@@ -33,7 +33,7 @@ extension MartletError.Code {
     public static let fileFailed = Self("device-file-failed")
     /// An argument is not valid; nothing was sent.
     public static let invalidArgument = Self("device-invalid-argument")
-    /// The device cannot evaluate the query without the server. ``MartletError/field`` names what it cannot.
+    /// The device cannot evaluate the query without the server. ``MartletError/field`` names the unsupported part.
     public static let unsupportedOffline = Self("device-unsupported-offline")
     /// Too many writes are waiting to be sent. See ``OfflineOptions``.
     public static let outboxFull = Self("device-outbox-full")
@@ -93,7 +93,7 @@ extension MartletError.Code {
     public static let requestTimeout = Self("request-timeout")
     /// The request conflicts with what is stored.
     public static let conflict = Self("conflict")
-    /// The object is not as the request demands.
+    /// The object is not in the state that the request requires.
     public static let preconditionFailed = Self("precondition-failed")
     /// The body is too large.
     public static let payloadTooLarge = Self("payload-too-large")
@@ -109,7 +109,7 @@ extension MartletError.Code {
     public static let expectationFailed = Self("expectation-failed")
     /// The idempotency key was used for another request.
     public static let idempotencyKeyReused = Self("idempotency-key-reused")
-    /// The request has to say which state it changes.
+    /// The request has to name the state that it changes, such as by `If-Match`.
     public static let preconditionRequired = Self("precondition-required")
     /// Too many requests.
     public static let tooManyRequests = Self("too-many-requests")
@@ -119,7 +119,7 @@ extension MartletError.Code {
     public static let invalidToken = Self("invalid-token")
     /// The credential is wrong.
     public static let signInFailed = Self("sign-in-failed")
-    /// A code of the second factor is needed, too.
+    /// The sign-in also needs a code of the second factor.
     public static let secondFactorRequired = Self("second-factor-required")
     /// The user has to sign in again first.
     public static let recentSignInRequired = Self("recent-sign-in-required")
@@ -195,7 +195,7 @@ extension MartletError.Code {
     public static let labelNotFound = Self("label-not-found")
     /// The credential does not exist.
     public static let credentialNotFound = Self("credential-not-found")
-    /// No device can be reached without a credential.
+    /// The app has no credential for the push service.
     public static let pushCredentialMissing = Self("push-credential-missing")
     /// The installation does not exist.
     public static let installationNotFound = Self("installation-not-found")
@@ -209,7 +209,7 @@ extension MartletError.Code {
     public static let ruleNotFound = Self("rule-not-found")
     /// Something went wrong on the server.
     public static let internalError = Self("internal-error")
-    /// The server does not do this.
+    /// The server does not support this.
     public static let notImplemented = Self("not-implemented")
     /// The service did not answer properly.
     public static let upstreamFailed = Self("upstream-failed")

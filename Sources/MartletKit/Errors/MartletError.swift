@@ -12,7 +12,7 @@ public import Foundation
 /// }
 /// ```
 ///
-/// A cancelled task throws `CancellationError`, as everywhere.
+/// A cancelled task throws `CancellationError`, as usual in Swift.
 public struct MartletError: Error, Sendable {
     /// An error in one of several items of a request.
     public struct Row: Sendable, Hashable {
@@ -22,7 +22,8 @@ public struct MartletError: Error, Sendable {
         public let reason: String
     }
 
-    /// One reference, because many values contain an error, and copying ten of its own is code in each of them.
+    /// One reference instead of ten fields, because many values contain an error, and each would need code to copy ten
+    /// fields.
     private let fields: Fields
 
     public var code: Code { fields.code }
@@ -98,7 +99,7 @@ extension MartletError: LocalizedError, CustomStringConvertible {
 }
 
 extension MartletError {
-    /// Names the type and the path in it.
+    /// The message names the type, and the path of the value in it.
     init(decoding type: Any.Type, _ error: DecodingError) {
         let context: DecodingError.Context
         var path: [any CodingKey] = []

@@ -1,6 +1,6 @@
 public import Foundation
 
-/// A stored field, identified by its name or as one that every object has.
+/// A stored field, identified by its name, or one of the fields that every object has.
 ///
 /// Use it where a key path cannot name the field: fields that the type does not declare, keys of a dictionary, and the
 /// fields that the server adds.

@@ -3,7 +3,7 @@ import Foundation
 /// The stored field that a key path reads.
 enum FieldName {
     private static let known = Locked<[AnyKeyPath: String]>([:])
-    /// `FieldProbe`s by the type they are about. They are never changed.
+    /// The `FieldProbe` of each type. An entry is never changed.
     private static let probes = Locked<[ObjectIdentifier: Any]>([:])
 
     static func of<Root: Storable>(_ path: PartialKeyPath<Root>) -> Result<String, MartletError> {
@@ -33,7 +33,7 @@ extension FieldName {
     }
 }
 
-/// A type decoded from samples: once, and once more for each of its values with that value changed.
+/// A type decoded from samples: once from a base sample, and then once for each value with only that value changed.
 struct FieldProbe<Root: Decodable> {
     private struct Sample {
         var root: Root
@@ -53,7 +53,8 @@ struct FieldProbe<Root: Decodable> {
         }
     }
 
-    /// The path whose decoded value is the one that the key path reads, in every sample, and differs in one.
+    /// The name of the field whose decoded value equals what the key path reads, in every sample. In at least one
+    /// sample the value must differ.
     func name(of path: PartialKeyPath<Root>) throws -> String {
         let original = base.root[keyPath: path]
         let read = variants.map { $0.root[keyPath: path] }

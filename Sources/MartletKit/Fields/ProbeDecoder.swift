@@ -1,25 +1,25 @@
 import Foundation
 
-/// What a type asked for while it was decoded from samples.
+/// Records which values a type reads while it is decoded from a sample.
 final class ProbeRecord {
     static let maximumLeaves = 300
 
     let changed: String?
-    /// Values without parts, in order. One of them is different in each sample.
+    /// The paths of values without parts, in order. Each sample changes one of them.
     private(set) var leaves: [String] = []
     private(set) var values: [String: [Any]] = [:]
     private var counts: [String: Int] = [:]
-    /// The types being decoded; the nesting of a type within itself has to end.
+    /// The types being decoded. A type that contains itself must not be decoded without end.
     var open: [Any.Type] = []
 
     init(changing leaf: String?) { changed = leaf }
 
     func note(_ value: Any, at path: String) { values[path, default: []].append(value) }
 
-    /// A number of the leaf, and whether it is the one that differs.
+    /// The leaf's number, and whether this sample changes it.
     func leaf(at path: String) throws -> (number: Int, isChanged: Bool) {
         guard leaves.count < Self.maximumLeaves else {
-            throw MartletError(.unknownField, "A type with more than \(Self.maximumLeaves) values.")
+            throw MartletError(.unknownField, "The type has more than \(Self.maximumLeaves) values.")
         }
         let leaf = "\(path)#\(counts[path, default: 0])"
         counts[path, default: 0] += 1
@@ -64,17 +64,17 @@ struct ProbeDecoder: Decoder {
         do {
             return try Value(from: self)
         } catch {
-            // A list may be empty where its elements cannot be made.
+            // A list is empty if its elements cannot be decoded from a sample.
             if let empty = EmptyValue.collection(type) { return empty }
             guard let error = error as? DecodingError else { throw error }
-            // The innermost type that failed is the one to be changed.
+            // Names the innermost type that failed, because that is the one to change.
             throw MartletError(.unknownField, "\(type) at \"\(path)\" accepts no sample", underlyingError: error)
         }
     }
 
     func isOpen(_ type: Any.Type) -> Bool { record.open.contains { $0 == type } }
 
-    /// Types that would refuse arbitrary texts and numbers.
+    /// Samples of types that would refuse arbitrary texts and numbers.
     private func known<Value>(_ type: Value.Type) throws -> Value? {
         let pair: (Any, Any)? =
             switch type {
@@ -119,7 +119,7 @@ extension ProbeDecoder: IntegerDecodingContainer {
         return value
     }
 
-    /// Fits the smallest integers.
+    /// Small enough for the smallest integer types.
     func integer<Integer: FixedWidthInteger>() throws -> Integer {
         try noted { number, isChanged in Integer(number % 60 + (isChanged ? 64 : 0)) }
     }
@@ -161,7 +161,7 @@ private struct KeyedContainer<Key: CodingKey>: KeyedDecodingContainerProtocol {
     func superDecoder(forKey key: Key) -> any Decoder { decoder.at(key) }
 }
 
-/// One element, or as many as are asked for without looking at the end.
+/// A list of one element. A type that does not check for the end gets as many elements as it reads.
 private struct UnkeyedContainer: UnkeyedDecodingContainer {
     let decoder: ProbeDecoder
     var currentIndex = 0
@@ -172,7 +172,7 @@ private struct UnkeyedContainer: UnkeyedDecodingContainer {
     mutating func decodeNil() -> Bool { false }
     mutating func decode<Value: Decodable>(_ type: Value.Type) throws -> Value {
         if decoder.isOpen(type) {
-            throw DecodingError.valueNotFound(type, .init(codingPath: [], debugDescription: "a type inside itself"))
+            throw DecodingError.valueNotFound(type, .init(codingPath: [], debugDescription: "the type contains itself"))
         }
         currentIndex += 1
         return try decoder.at(NamedKey("*")).sample(type)

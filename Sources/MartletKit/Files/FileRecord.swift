@@ -24,7 +24,7 @@ public struct FileRecord: Sendable, Hashable, Identifiable {
 
     /// The state of a file that cannot be read.
     public enum State: String, Sendable, Hashable {
-        /// The app's own server checks it.
+        /// The app's own server is still checking it.
         case scanning
         /// It was refused, and its bytes are deleted.
         case refused
@@ -74,7 +74,7 @@ public struct ImageSize: Sendable, Hashable, RawRepresentable {
     public static let large = ImageSize(rawValue: "large")
 }
 
-/// How far a transfer has got.
+/// The progress of a transfer.
 public struct TransferProgress: Sendable, Hashable {
     public let completedBytes: Int
     /// Nil while the size is not known.

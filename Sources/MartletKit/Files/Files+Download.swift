@@ -54,7 +54,7 @@ extension Files {
     ) async throws {
         var request = APIRequest("GET", Self.path("upload", download.path))
         request.maximumAttempts = 1
-        // Lengths and ranges count the file's own bytes.
+        // Lengths and ranges must count the bytes of the file, not of a compressed answer.
         request.headers["accept-encoding"] = "identity"
         if download.received > 0, let tag = download.entityTag {
             request.headers["range"] = "bytes=\(download.received)-"

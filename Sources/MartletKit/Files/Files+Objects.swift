@@ -1,7 +1,8 @@
 public import Foundation
 
 extension Files {
-    /// Lets whoever may read a field of an object read a file that the field names, by ``data(in:of:path:size:)``.
+    /// Binds a file to a field of an object that names it. Everyone who may read the field can then read the file, by
+    /// ``data(in:of:path:size:)``.
     ///
     /// ```swift
     /// let file = try await martlet.files.upload(png, to: path, readers: [.user(me)], writers: [.user(me)])
@@ -21,7 +22,7 @@ extension Files {
                 "className": .string(Value.collection), "objectId": .string(object.id), "key": .string(key),
             ]
         ]
-        let request = APIRequest("PATCH", Self.path("upload", path), json: body, repetition: .harmless)
+        let request = APIRequest("PATCH", Self.path("upload", path), json: body, repetition: .idempotent)
         return try FileRecord(await api.json(request))
     }
 

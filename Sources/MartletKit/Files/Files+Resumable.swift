@@ -24,7 +24,7 @@ extension Files {
         return try await finish(upload, from: file, progress: progress)
     }
 
-    /// Announces an upload. Keep the answer, and pass it to ``finish(_:from:progress:)`` as often as it takes.
+    /// Announces an upload. Keep the result, and call ``finish(_:from:progress:)`` with it until that succeeds.
     public func beginUpload(
         of file: URL, to path: String, readers: [Grantee]? = nil, writers: [Grantee]? = nil
     ) async throws -> ResumableUpload {
@@ -33,7 +33,7 @@ extension Files {
         if let readers { metadata.append("readers \(Data(Self.list(readers).utf8).base64EncodedString())") }
         if let writers { metadata.append("writers \(Data(Self.list(writers).utf8).base64EncodedString())") }
         // An announcement whose answer was lost is forgotten after a day.
-        var request = Self.tus("POST", "files/tus", repetition: .harmless)
+        var request = Self.tus("POST", "files/tus", repetition: .idempotent)
         request.headers["upload-length"] = String(size)
         request.headers["upload-metadata"] = metadata.joined(separator: ",")
         guard let location = try await api.send(request).headers["location"],
@@ -53,7 +53,7 @@ extension Files {
         let (handle, size) = try Self.open(file)
         defer { try? handle.close() }
         guard size == upload.sizeInBytes else {
-            throw MartletError(.invalidArgument, "The file has \(size) bytes, and had \(upload.sizeInBytes).")
+            throw MartletError(.invalidArgument, "Expected a file of \(upload.sizeInBytes) bytes, found \(size).")
         }
         var sender = PartSender(upload: upload, offset: try await offset(of: upload))
         var backoff = Backoff(clock: api.configuration.clock)
@@ -81,7 +81,7 @@ extension Files {
     /// Cancels an upload that is no longer wanted.
     public func cancel(_ upload: ResumableUpload) async throws {
         do {
-            try await api.send(Self.tus("DELETE", upload.location, repetition: .harmless))
+            try await api.send(Self.tus("DELETE", upload.location, repetition: .idempotent))
         } catch let error as MartletError where error.isNotFound {
             return
         }
@@ -89,7 +89,7 @@ extension Files {
 
     /// The number of bytes that the server has.
     private func offset(of upload: ResumableUpload) async throws -> Int {
-        try Self.offset(try await api.send(Self.tus("HEAD", upload.location, repetition: .harmless)), of: upload)
+        try Self.offset(try await api.send(Self.tus("HEAD", upload.location, repetition: .idempotent)), of: upload)
     }
 
     private static func offset(_ response: HTTPResponse, of upload: ResumableUpload) throws -> Int {

@@ -29,17 +29,17 @@ public struct Files: Sendable {
     /// Stores bytes as a file, in one request. For large files use ``upload(contentsOf:to:readers:writers:progress:)``.
     ///
     /// - Parameters:
-    ///   - readers: Who may read it; nil: everyone, or unchanged if the file exists.
+    ///   - readers: Who may read it; nil: everyone, or as before if the file exists.
     ///   - writers: Who may replace and delete it; nil: everyone, or as before if the file exists.
-    ///   - replaces: Whether a file that exists gets a new version. Otherwise it is
-    ///     ``MartletError/Code/preconditionFailed``.
+    ///   - replaces: Whether an existing file gets a new version. If not, the call throws
+    ///     ``MartletError/Code/preconditionFailed`` for it.
     @discardableResult
     public func upload(
         _ data: Data, to path: String, readers: [Grantee]? = nil, writers: [Grantee]? = nil, replaces: Bool = true,
         progress: (@Sendable (TransferProgress) -> Void)? = nil
     ) async throws -> FileRecord {
         // At worst, storing the same bytes again creates another version.
-        var request = APIRequest("PUT", Self.path("upload", path), repetition: replaces ? .harmless : .onlyIfNotDone)
+        var request = APIRequest("PUT", Self.path("upload", path), repetition: replaces ? .idempotent : .onlyIfNotDone)
         request.body = data
         request.headers["content-type"] = "application/octet-stream"
         if !replaces { request.headers["if-none-match"] = "*" }
@@ -97,20 +97,20 @@ public struct Files: Sendable {
     /// Sets who may read and who may replace a file. Nil keeps the present list; `[.everyone]` admits everyone.
     public func setAccess(of path: String, readers: [Grantee]?, writers: [Grantee]?) async throws {
         let body: JSON = ["_readers": Grantee.json(readers), "_writers": Grantee.json(writers)]
-        try await api.send(APIRequest("PATCH", Self.path("upload", path), json: body, repetition: .harmless))
+        try await api.send(APIRequest("PATCH", Self.path("upload", path), json: body, repetition: .idempotent))
     }
 
     /// Deletes a file. Succeeds if it does not exist.
     public func delete(_ path: String) async throws {
         do {
-            try await api.send(APIRequest("DELETE", Self.path("upload", path), repetition: .harmless))
+            try await api.send(APIRequest("DELETE", Self.path("upload", path), repetition: .idempotent))
         } catch let error as MartletError where error.code == .fileNotFound {
             return
         }
     }
 
-    /// An address that opens the file without the app's secret, for a while, for example in a web view. It works until
-    /// then even if the file's readers change.
+    /// A temporary address that opens the file without the app's secret, for example in a web view. It works until it
+    /// expires, even if the file's readers change.
     ///
     /// - Parameter seconds: 1 to 604,800, a week.
     public func link(to path: String, expiresIn seconds: Int, size: ImageSize? = nil) async throws -> URL {
@@ -118,7 +118,7 @@ public struct Files: Sendable {
             "expiresInSeconds": .number(JSONNumber(seconds)), "thumbnail": (size?.rawValue).map(JSON.string),
         ])
         let answer = try await api.json(
-            APIRequest("POST", Self.path("upload-link", path), json: body, repetition: .harmless))
+            APIRequest("POST", Self.path("upload-link", path), json: body, repetition: .idempotent))
         guard let path = answer["path"]?.stringValue,
             let root = APIRequest("GET", "").url(under: api.configuration.url, appKey: api.configuration.appKey),
             let url = URL(string: root.absoluteString + path)

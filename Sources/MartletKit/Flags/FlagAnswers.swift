@@ -19,7 +19,7 @@ public struct FlagEvaluation<Value: Sendable>: Sendable {
         public static var noRule: Self { Self(rawValue: "UNKNOWN") }
         /// From the app's `Martlet.json`.
         public static var bundled: Self { Self(rawValue: "device-bundled") }
-        /// The default of the call: there is no such flag, or it has another type.
+        /// The default given in the call: there is no such flag, or it has another type.
         public static var missing: Self { Self(rawValue: "device-missing") }
     }
 

@@ -14,8 +14,8 @@ extension Martlet {
 /// if martlet.flags.value("new-checkout", default: false) { … }
 /// ```
 ///
-/// Call ``refresh()`` at the start and when the app comes to the foreground, or iterate ``updates()``. Once it has
-/// asked, the client asks again whenever somebody signs in or out, and when you set other ``attributes``.
+/// Call ``refresh()`` at the start and when the app comes to the foreground, or iterate ``updates()``. After the first
+/// refresh, the client refreshes again whenever somebody signs in or out, and when you set other ``attributes``.
 ///
 /// The first time that a user reads a flag whose value was decided by a share or an experiment, the event
 /// `Experiment Viewed` is recorded, once for each user and variant, if the user has agreed to analytics. The results of
@@ -26,9 +26,9 @@ public final class Flags: Sendable {
         /// The user to whom the answers belong; nil if nobody was signed in.
         var userID: String?
         var attributes: [String: JSON] = [:]
-        /// The app asks for flags. Otherwise a sign-in makes no call.
+        /// Whether the app has asked for flags. If not, a sign-in makes no call.
         var isInUse = false
-        /// How often the server was asked, and which of these questions the answers belong to.
+        /// The number of the last request, and of the request that the answers belong to.
         var asked = 0
         var answered = 0
         var exposures: Set<String>
@@ -123,7 +123,7 @@ public final class Flags: Sendable {
             state.asked += 1
             return (state.asked, self.context(state.attributes), state.answers)
         }
-        var request = APIRequest("POST", "flags/evaluate", json: ["context": context], repetition: .harmless)
+        var request = APIRequest("POST", "flags/evaluate", json: ["context": context], repetition: .idempotent)
         request.query = await events.query
         request.headers[MartletHeader.deviceID] = identity.id
         if known.context == context { request.headers["if-none-match"] = known.entityTag }
@@ -139,7 +139,8 @@ public final class Flags: Sendable {
         let answers = FlagAnswers(json, entityTag: response.headers["etag"], context: context)
         let kept: JSON = ["answer": json, "etag": answers.entityTag.map(JSON.string) ?? .null, "context": context]
         return state.withLock { state in
-            // Somebody else may have signed in meanwhile, or a later question, with other attributes, been answered.
+            // Meanwhile somebody else may have signed in, or a later request with other attributes may have been
+            // answered.
             guard state.userID == userID, state.answered < question else { return false }
             state.answered = question
             try? folder.write(kept.data, to: Self.file(of: userID))
@@ -150,8 +151,8 @@ public final class Flags: Sendable {
         }
     }
 
-    /// An element now and whenever flags change. While it is iterated, the client learns of published flags within a
-    /// second or so.
+    /// Yields once at the start, and whenever flags change. While it is iterated, the client learns of published flags
+    /// within a second or so.
     public func updates() -> AsyncStream<Void> {
         let (stream, continuation) = AsyncStream<Void>.makeStream(bufferingPolicy: .bufferingNewest(1))
         let following = Task { [self] in

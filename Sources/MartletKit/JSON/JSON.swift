@@ -61,17 +61,17 @@ public enum JSON: Sendable, Hashable {
 
     public var doubleValue: Double? { numberValue?.double }
 
-    /// - Throws: ``MartletError`` with the code ``MartletError/Code/invalidJSON``, which names the byte.
+    /// - Throws: ``MartletError`` with the code ``MartletError/Code/invalidJSON``, whose message names the byte.
     public init(parsing data: Data) throws {
         self = try JSONReader.read(data)
     }
 
-    /// The value as a `Codable` type encodes to JSON, with dates, places and pointers as the server stores them.
+    /// Encodes a `Codable` value, with dates, places and pointers as the server stores them.
     public init<Value: Encodable>(encoding value: Value) throws {
         self = try JSONValueEncoder.encode(value, nilFields: .omitted)
     }
 
-    /// The value as a `Codable` type.
+    /// Decodes the value as a `Codable` type.
     public func decoded<Value: Decodable>(as type: Value.Type, tolerance: Tolerance = .standard) throws -> Value {
         try JSONValueDecoder.decode(type, from: self, tolerance: tolerance)
     }

@@ -60,8 +60,8 @@ public struct JSONNumber: Sendable, CustomStringConvertible {
 
     private enum Whole { case signed(Int64), unsigned(UInt64) }
 
-    /// The number, if it has no fraction and fits into 64 bits. Not generic: a copy for each type of integer would take
-    /// some 40 KB of every app.
+    /// The number, if it has no fraction and fits into 64 bits. Not generic: copies for all integer types would add
+    /// some 40 KB to every app.
     private var whole: Whole? {
         if let value = Int64(text) { return .signed(value) }
         guard let wholeText else { return nil }

@@ -177,12 +177,12 @@ private struct UnkeyedContainer: UnkeyedDecodingContainer {
     var count: Int? { elements.count }
     var isAtEnd: Bool { currentIndex >= elements.count }
 
-    // Each type of number has a call of its own.
+    // Not inlined, because each number type calls it.
     @inline(never)
     private mutating func next() throws -> JSONValueDecoder {
         let key = NamedKey(index: currentIndex)
         guard !isAtEnd else {
-            let context = DecodingError.Context(codingPath: codingPath + [key], debugDescription: "the list ends here")
+            let context = DecodingError.Context(codingPath: codingPath + [key], debugDescription: "the list ends")
             throw DecodingError.valueNotFound(JSON.self, context)
         }
         currentIndex += 1
@@ -205,7 +205,7 @@ private struct UnkeyedContainer: UnkeyedDecodingContainer {
     mutating func superDecoder() throws -> any Decoder { try next() }
 }
 
-/// The values that replace missing ones.
+/// The values that replace missing fields.
 enum EmptyValue {
     static func of<Value>(_ type: Value.Type) -> Value? {
         let value: Any? =

@@ -1,4 +1,4 @@
-/// A position in a collection's changes. It stays valid across restarts: store it to continue there.
+/// A position in a collection's changes. It stays valid across restarts: store it to continue from there.
 public struct ChangeCursor: Sendable, Hashable, Codable, RawRepresentable {
     public let rawValue: String
 
@@ -6,7 +6,8 @@ public struct ChangeCursor: Sendable, Hashable, Codable, RawRepresentable {
 }
 
 extension Query {
-    /// The parameters of the two ways to follow changes. Order, limit and included objects have no meaning for them.
+    /// The parameters of the change feed and of live streams. Order and limit do not apply to them, and included
+    /// objects are refused.
     func followingParameters() throws -> [(name: String, value: String)] {
         let filter = try filter()
         guard includedPaths.isEmpty else {

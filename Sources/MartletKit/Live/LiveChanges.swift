@@ -1,6 +1,6 @@
 import Foundation
 
-/// A change of an object that a query finds, or has found until this change.
+/// A change of an object that a query finds, or found before the change.
 public struct LiveChange<Value: Storable>: Sendable {
     public enum Kind: String, Sendable, Hashable {
         /// The object was created.
@@ -141,7 +141,7 @@ public struct LiveChanges<Value: Storable>: AsyncSequence, Sendable {
             else { return nil }
             let objects: [Stored<Value>] = try storage.objects(data["object"].map { [$0] } ?? [])
             let change = LiveChange(kind: kind, id: id, object: objects.first, cursor: cursor)
-            // The end of an object is reported even if the object cannot be decoded.
+            // That an object left or was deleted is reported even if the object cannot be decoded.
             return change.matches && data["object"] != nil && objects.isEmpty ? nil : change
         }
     }

@@ -4,7 +4,7 @@ public import SwiftUI
 // Not compiled on Linux, where this project is built and tested. The logic is in Following.
 
 extension View {
-    /// Keeps a value current while the view is shown: a live list, the objects of the device, the configuration.
+    /// Keeps a value current while the view is shown: a live list, objects kept on the device, the configuration.
     ///
     /// ```swift
     /// @State private var events: [Stored<Event>] = []

@@ -8,13 +8,14 @@ extension Martlet {
 /// Registers the app on this device for push notifications, and reports which notifications the user opens.
 ///
 /// ```swift
-/// // application(_:didFinishLaunchingWithOptions:), and after each sign-in and sign-out (which it notices by itself)
+/// // application(_:didFinishLaunchingWithOptions:)
 /// try await martlet.notifications.register()
 /// // application(_:didRegisterForRemoteNotificationsWithDeviceToken:)
 /// try await martlet.notifications.register(token: deviceToken)
 /// ```
 ///
-/// Asking the user for permission is up to the app: at a moment when it makes sense to them.
+/// The client updates the registration by itself when somebody signs in or out. The app asks the user for permission,
+/// at a moment when the user understands why.
 public final class Notifications: Sendable {
     /// The APNs environment of a token.
     public enum TokenEnvironment: Sendable, Hashable {
@@ -132,7 +133,7 @@ public final class Notifications: Sendable {
     /// Each message is reported once, whichever of the app's callbacks are called for it. A report that cannot be sent
     /// waits on disk.
     ///
-    /// - Returns: What the app has to do.
+    /// - Returns: What the notification means for the app.
     @discardableResult
     public func handle(_ payload: JSON, in appState: NotificationState) async -> NotificationOutcome {
         let notification = ReceivedNotification(payload)
@@ -167,7 +168,7 @@ public final class Notifications: Sendable {
         do {
             return try await hook(data)
         } catch {
-            api.configuration.log(.info, "The sync in the background failed", ["error": "\(error)"])
+            api.configuration.log(.info, "The background sync failed", ["error": "\(error)"])
             return false
         }
     }
@@ -176,7 +177,7 @@ public final class Notifications: Sendable {
         do {
             try change { $0.open(message) }
         } catch {
-            api.configuration.log(.info, "Could not remember that a notification was opened", ["error": "\(error)"])
+            api.configuration.log(.info, "Could not store the report of an opened notification", ["error": "\(error)"])
         }
         await sendOpened()
     }
@@ -210,7 +211,7 @@ public final class Notifications: Sendable {
     }
 
     private func send(_ method: String, _ path: String, _ body: JSON? = nil) async throws {
-        var request = APIRequest(method, "installations/\(identity.id)\(path)", json: body, repetition: .harmless)
+        var request = APIRequest(method, "installations/\(identity.id)\(path)", json: body, repetition: .idempotent)
         request.headers["installation-secret"] = identity.secret
         try await api.send(request)
     }

@@ -12,8 +12,9 @@ public struct Conflict<Value: Storable>: Sendable {
 public enum ConflictPolicy<Value: Storable>: Sendable {
     /// The change is dropped and reported (``Offline/failures()``).
     case serverWins
-    /// The change is made: its fields get its values, and the others keep the server's. Increments and list operations
-    /// are carried out on the server's values. A new object replaces one that was created with its id.
+    /// The change is applied to the server's object: the changed fields get the device's values, and the others keep
+    /// the server's. Increments and list operations are carried out on the server's values. A new object replaces one
+    /// that was created with the same id.
     case clientWins
     /// The closure's result is stored; nil drops the change and reports it. It may be called more than once for a
     /// change. Deletions are not merged: the server wins.

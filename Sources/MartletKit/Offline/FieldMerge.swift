@@ -19,7 +19,7 @@ public struct FieldMerge<Value: Storable>: Sendable {
 }
 
 extension ConflictPolicy {
-    /// Decides field by field: a field that one side changed has that side's value. If both changed it, its rule
+    /// Decides field by field: a field that only one side changed gets that side's value. If both changed it, its rule
     /// decides; without a rule, the server's value stays. Deletions are not merged: the server wins.
     ///
     /// ```swift

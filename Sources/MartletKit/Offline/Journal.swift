@@ -38,7 +38,7 @@ final class Journal {
 
     deinit { closeFiles() }
 
-    /// Ends the use of the file. Later calls throw.
+    /// Closes the file. Later calls throw.
     func closeFiles() {
         if file >= 0 { close(file) }
         if lock >= 0 { close(lock) }

@@ -11,7 +11,7 @@ struct LocalFilter: Sendable {
     typealias Test = @Sendable (Row) -> Bool
     typealias Measure = @Sendable (Row) -> Double
 
-    /// What the parts of a filter add to it.
+    /// Collects the fields and the distance that the parts of a filter use.
     private struct Parts {
         var paths: [String] = []
         var distance: Measure?

@@ -9,7 +9,7 @@ struct LocalPlace: Sendable {
     private static let earthRadiusInMiles = 3_958.8
     /// As PostgreSQL computes radians, so that equal distances are equal here, too.
     private static let radiansInDegree = 0.0174532925199432957692
-    /// No two places are as far apart.
+    /// Greater than the distance of any two places.
     private static let unlimited = 3.0
 
     /// In degrees.

@@ -25,7 +25,8 @@ public struct OfflineOptions: Sendable, Hashable {
     public init() {}
 }
 
-/// A write that was done on the device and that the server refused. The object on the device is again as on the server.
+/// A write that was done on the device and that the server refused. The object on the device has the server's state
+/// again.
 public struct OfflineFailure: Sendable {
     public let collection: String
     /// The id of the user who wrote it; nil if nobody was signed in.
@@ -139,7 +140,7 @@ public final class Offline: Sendable {
         return nil
     }
 
-    /// Ends the use of all files, as a crash would.
+    /// Closes all files as a crash would.
     func closeAll() async {
         for store in stores.withLock({ $0.values }) { await store.close() }
     }

@@ -34,7 +34,7 @@ extension OfflineCollection {
     /// a limit (up to 1,000).
     ///
     /// The device evaluates equality, comparisons, `in`, `exists`, list conditions, `&&`, `||` and `!`, `hasPrefix`,
-    /// `containsText` with capitals, `near` and `inBox`. It answers whole objects, whatever the query selects.
+    /// case-sensitive `containsText`, `near` and `inBox`. It returns whole objects, whatever the query selects.
     ///
     /// - Throws: ``MartletError/Code/unsupportedOffline`` for everything else: areas, words, patterns, conditions on
     ///   other objects, relative times, included and removed objects.
@@ -136,10 +136,10 @@ extension OfflineCollection {
     /// Calls during a synchronization share the next one.
     ///
     /// - Parameter everything: Whether all objects are read again, for example after the user's roles changed.
-    /// - Throws: The error that stopped the synchronization; without a connection, one with
-    ///   ``MartletError/isConnectionFailure``. Nothing is lost then: call it again. Writes that the server refuses are
-    ///   not thrown but reported by ``Offline/failures()``.
-    ///   ``MartletError/Code/forbidden`` if the user may not see the collection any longer; its objects are removed.
+    /// - Throws: The error that stopped the synchronization; without a connection, one for which
+    ///   ``MartletError/isConnectionFailure`` is true. Nothing is lost then: call it again. Writes that the server
+    ///   refuses are not thrown but reported by ``Offline/failures()``. ``MartletError/Code/forbidden`` if the user may
+    ///   not see the collection any longer; its objects are removed.
     public func sync(everything: Bool = false) async throws {
         let synchronizer = OfflineSynchronizer(store: try await checkedStore(), api: api, reports: reports)
         if everything { try await store.commit([.restart]) }

@@ -102,7 +102,7 @@ struct OfflineSender: Sendable {
         case .update: request = .write("PATCH", Write.path(store.collection, write.objectID), json: write.body)
         // Without a key, because an object that is gone already is a success.
         case .delete:
-            request = APIRequest("DELETE", Write.path(store.collection, write.objectID), repetition: .harmless)
+            request = APIRequest("DELETE", Write.path(store.collection, write.objectID), repetition: .idempotent)
         }
         if write.kind != .delete { request.repetition = .idempotencyKey(write.id) }
         if checks, write.kind != .create { request.headers["if-match"] = write.ifMatch }

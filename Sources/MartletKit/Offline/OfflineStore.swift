@@ -54,7 +54,7 @@ actor OfflineStore {
         if json != state.filter { try commit([.filter(json)]) }
     }
 
-    /// Ends the use of the store, as a crash would: nothing more is written.
+    /// Closes the store as a crash would: nothing more is written.
     ///
     /// - Parameter erases: Whether nothing can be read afterwards either.
     func close(erases: Bool = false) {

@@ -12,7 +12,7 @@ public struct PendingWrite: Sendable, Hashable, Identifiable, Codable {
     public internal(set) var body: JSON?
     /// When it was done on the device.
     public let date: Date
-    /// The state that the user saw. The server's policy decides whether it matters.
+    /// The entity tag of the state that the user saw. The conflict policy decides whether it is sent.
     var ifMatch: String?
     /// The object as it was before the write.
     var original: JSON?

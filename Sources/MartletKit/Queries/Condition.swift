@@ -8,8 +8,8 @@ import Foundation
 /// Event.query().where(\.age >= 18 && (\.sport == .tennis || .contains(\.tags, "outdoors")))
 /// ```
 ///
-/// Comparisons match values of the same type only. `!=` also holds for objects without the field, and `== nil` for
-/// those and for null. A comparison with a list field holds if one of its elements does.
+/// Comparisons match values of the same type only. `!=` also holds for objects without the field. `== nil` holds if the
+/// field is missing or null. A comparison with a list field holds if one of its elements does.
 public struct Condition<Value: Storable>: Sendable {
     let filter: Result<JSON, MartletError>
 
@@ -98,7 +98,8 @@ extension Condition {
 
     /// The text matches a regular expression (PostgreSQL's advanced regular expressions).
     ///
-    /// - Parameter options: `i` ignores case, `m` lets `^` and `$` match at lines, `s` and `x` work as in Perl.
+    /// - Parameter options: `i` ignores case, `m` lets `^` and `$` match at the start and end of lines, `s` and `x`
+    ///   work as in Perl.
     public static func matches<Text: TextField>(
         _ path: KeyPath<Value, Text>, _ pattern: String, options: String = ""
     ) -> Condition {
@@ -108,7 +109,7 @@ extension Condition {
         }
     }
 
-    /// The text has all of these words, in any form of the language: `fresh bread -rye "a phrase"`.
+    /// The text has all of these words, in any of their grammatical forms: `fresh bread -rye "a phrase"`.
     public static func hasWords<Text: TextField>(
         _ path: KeyPath<Value, Text>, _ words: String, language: String = "english"
     ) -> Condition {
@@ -202,7 +203,7 @@ extension Condition {
 extension Distance {
     func number() throws -> JSONNumber {
         guard let number = JSONNumber(kilometers) else {
-            throw MartletError(.invalidArgument, "A distance is a finite number.")
+            throw MartletError(.invalidArgument, "Expected a finite distance.")
         }
         return number
     }

@@ -2,15 +2,15 @@
 public import Foundation
 import Security
 
-/// The keychain. The session stays on this device and is readable after the first unlock, so that the app can work
-/// in the background.
+/// Keeps the session in the keychain. It stays on this device and is readable after the first unlock, so that the app
+/// can work in the background.
 public struct KeychainSessionStore: SessionStore {
     private let service: String
     private let account: String
     private let accessGroup: String?
 
     /// - Parameters:
-    ///   - account: Tells the sessions of several apps or environments apart.
+    ///   - account: Distinguishes the sessions of several apps or environments.
     ///   - accessGroup: For a session that several apps of a team share.
     public init(service: String = "martlet", account: String, accessGroup: String? = nil) {
         self.service = service

@@ -105,7 +105,7 @@ package actor SessionKeeper {
         var request = APIRequest("POST", "auth/refresh", json: ["refreshToken": .string(session.refreshToken)])
         request.caller = .app
         request.timeout = min(configuration.timeout, 4)
-        request.repetition = .harmless
+        request.repetition = .idempotent
         request.maximumAttempts = 2
         do {
             let answer = try await api.json(request)

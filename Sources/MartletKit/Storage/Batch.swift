@@ -1,5 +1,5 @@
 extension Storage {
-    /// Does up to 100 writes in order, all or none, and returns the objects that they wrote.
+    /// Carries out up to 100 writes in order, all or none, and returns the objects that they wrote.
     ///
     /// ```swift
     /// try await martlet.storage.transaction { batch in
@@ -15,7 +15,7 @@ extension Storage {
         try await run(build, isTransaction: true)
     }
 
-    /// Does up to 100 writes in order, independently: a failed write does not prevent the others.
+    /// Carries out up to 100 writes in order, independently: a failed write does not prevent the others.
     ///
     /// After a lost connection the call throws, even though some of the writes may have been done, because the server
     /// cannot recognize a repetition here. Use ``transaction(_:)`` where that matters.

@@ -46,7 +46,7 @@ extension Storage {
     ) async throws -> [Member] {
         let body: JSON = ["field": .string(try FieldName.of(path).get()), "where": try query.filter()]
         let request = APIRequest(
-            "POST", "storage/distinct/" + APIRequest.escape(Value.collection), json: body, repetition: .harmless)
+            "POST", "storage/distinct/" + APIRequest.escape(Value.collection), json: body, repetition: .idempotent)
         let values = try await api.json(request)["data"]?.arrayValue ?? []
         return try values.map { try $0.decoded(as: Member.self, tolerance: tolerance) }
     }
@@ -70,7 +70,7 @@ extension Storage {
         if !query.sortOrders.isEmpty { body["order"] = .string(query.orderParameter()) }
         if let limit = query.maximumCount { body["limit"] = .number(JSONNumber(limit)) }
         let request = APIRequest(
-            "POST", "storage/aggregate/" + APIRequest.escape(Value.collection), json: body, repetition: .harmless)
+            "POST", "storage/aggregate/" + APIRequest.escape(Value.collection), json: body, repetition: .idempotent)
         return try await api.json(request)["data"]?.arrayValue ?? []
     }
 
@@ -79,7 +79,7 @@ extension Storage {
     ) async throws -> JSON {
         var request = APIRequest(
             "POST", "storage/query/" + APIRequest.escape(Value.collection), json: try query.filter(),
-            repetition: .harmless)
+            repetition: .idempotent)
         request.query = parameters
         return try await api.json(request)
     }

@@ -54,8 +54,8 @@ extension Storage {
     ///   - id: 1 to 128 of `A-Z a-z 0-9 _ - . : @ ~`. Without one the server makes a UUID.
     ///   - readers: Who may see it; nil: as the collection's rules say.
     ///   - writers: Who may change it; nil: as the collection's rules say.
-    ///   - replaces: Whether an object with the same id is replaced (and restored if it was removed). Otherwise it is
-    ///     ``MartletError/Code/preconditionFailed``.
+    ///   - replaces: Whether an object with the same id is replaced (and restored if it was removed). If not, the call
+    ///     throws ``MartletError/Code/preconditionFailed`` for it.
     @discardableResult
     public func create<Value: Storable>(
         _ value: Value, id: String? = nil, readers: [Grantee]? = nil, writers: [Grantee]? = nil, replaces: Bool = false
@@ -111,7 +111,7 @@ extension Storage {
                 ifMatch: ifUnchanged ? object.entityTag : nil))
     }
 
-    /// Replaces everything that is stored by the value, including fields that the type does not have.
+    /// Replaces the whole stored object with the value. Fields that the type does not have are removed.
     @discardableResult
     public func replace<Value: Storable>(
         _ object: Stored<Value>, ifUnchanged: Bool = false

@@ -8,7 +8,7 @@ extension Martlet {
 /// The app's texts in the user's language, which the server can change.
 ///
 /// Reading never waits. It uses the last texts received, even without a network, or the app's `Martlet.json` before the
-/// first ones. A key without a text is shown itself.
+/// first ones. If a key has no text, the key itself is shown.
 ///
 /// ```swift
 /// try await martlet.translations.refresh()

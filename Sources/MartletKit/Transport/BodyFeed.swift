@@ -3,10 +3,10 @@ import Foundation
 /// Passes on the pieces of a body as they arrive, until the reader is too far behind.
 ///
 /// `URLSession` cannot pause a download on every platform. Without a limit, a reader that is slower than the network
-/// would have the rest of the body in memory.
+/// would accumulate the rest of the body in memory.
 struct BodyFeed {
     static let maximumPieces = 4_096
-    /// As much as the largest page.
+    /// The size of the largest page.
     static let maximumSizeInBytes = 16 << 20
 
     let continuation: AsyncThrowingStream<Data, any Error>.Continuation

@@ -81,8 +81,8 @@ public struct HTTPResponse: Sendable {
 /// An answer whose body arrives in pieces.
 public struct HTTPStream: Sendable {
     public var head: HTTPHead
-    /// The body. Ending the iteration closes the connection. If 16 MiB have arrived that were not read, it ends with
-    /// ``MartletError/Code/connectionLost`` after them.
+    /// The body. Ending the iteration closes the connection. If 16 MiB are waiting to be read, the body ends after them
+    /// with ``MartletError/Code/connectionLost``.
     public var body: AsyncThrowingStream<Data, any Error>
 
     public init(head: HTTPHead, body: AsyncThrowingStream<Data, any Error>) {

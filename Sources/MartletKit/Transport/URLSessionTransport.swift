@@ -55,8 +55,9 @@ public final class URLSessionTransport: HTTPTransport {
 
     public func stream(_ request: HTTPRequest) async throws -> HTTPStream {
         #if canImport(FoundationNetworking)
-        // On Linux, a transfer for which a connection had to be made keeps a processor busy until it ends: the session
-        // is woken for as long as it could write. On a connection that was used before, this does not happen.
+        // On Linux, a transfer that opened its own connection keeps a processor busy until it ends, because the session
+        // is woken whenever the connection can be written to. This does not happen on a connection that was used
+        // before.
         let own = URLSessionTransport(configuration: session.configuration)
         try await own.connect(for: request)
         return try await own.open(request)
@@ -66,7 +67,7 @@ public final class URLSessionTransport: HTTPTransport {
     }
 
     #if canImport(FoundationNetworking)
-    /// Makes the connection that the next request of this transport uses.
+    /// Opens the connection that the next request of this transport uses.
     private func connect(for request: HTTPRequest) async throws {
         guard let url = URL(string: "/health/ready", relativeTo: request.url)?.absoluteURL else { return }
         _ = try await send(HTTPRequest(method: "HEAD", url: url, timeout: request.timeout), progress: nil)

@@ -49,7 +49,8 @@ public struct Credential: Sendable {
         let items = URLComponents(url: callback, resolvingAgainstBaseURL: false)?.queryItems ?? []
         let values = Dictionary(items.map { ($0.name, $0.value ?? "") }) { first, _ in first }
         guard values["state"] == signIn.state, let code = values["code"] else {
-            throw MartletError(.signInFailed, "The provider answered: \(values["error"] ?? "another sign-in").")
+            let reason = values["error"].map { "The provider answered: \($0)." }
+            throw MartletError(.signInFailed, reason ?? "The address belongs to another sign-in.")
         }
         return Credential(
             "auth/oauth/finish", ["code": .string(code), "codeVerifier": .string(signIn.verifier)],

@@ -111,7 +111,7 @@ public struct LinkedIdentity: Sendable, Hashable, Codable {
 
 extension Users {
     /// Lets the signed-in user sign in with this credential, too: an id token or a provider's page. An anonymous user
-    /// is anonymous no longer.
+    /// is then no longer anonymous.
     ///
     /// - Throws: ``MartletError/Code/conflict`` if the identity is another user's.
     @discardableResult

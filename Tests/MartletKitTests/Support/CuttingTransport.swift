@@ -2,7 +2,7 @@ import Foundation
 
 @testable import MartletKit
 
-/// A network that fails as a test says.
+/// A network whose failures a test decides.
 final class CuttingTransport: HTTPTransport {
     enum Fate { case arrives, neverLeaves, answerIsLost }
 

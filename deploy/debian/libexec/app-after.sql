@@ -1,5 +1,5 @@
--- After an environment's rows are back: nothing is sent a second time, nobody who has left or unsubscribed is bothered, and the
--- services look again.
+-- After an environment's rows are restored: nothing is sent a second time, users who have left or unsubscribed since the archive
+-- get nothing, and the services read everything anew.
 
 -- Sessions of users who are not in the archive end, and gateways refuse their tokens.
 DELETE FROM auth.sessions WHERE user_id IN (SELECT id FROM former_users_@environment EXCEPT SELECT id FROM auth.users);

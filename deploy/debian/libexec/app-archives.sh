@@ -8,17 +8,17 @@ units=/etc/systemd/system
 # Runs of an app that failed and are still listed.
 failures_listed=20
 
-# take_turn SECONDS: waits for another run, for so long at most.
+# take_turn SECONDS: waits for another run, for this long at most.
 take_turn() {
     install -d -m 0711 "$records"
     exec 9> "$records/apps.lock"
-    flock -n 9 || say "waiting for the run under way (see: martlet app backups cancel)"
-    flock -w "$1" 9 || die "the run under way has not ended"
-    # A killed run leaves its number, which `cancel` must not take for this one's.
+    flock -n 9 || say "waiting for the run in progress (see: martlet app backups cancel)"
+    flock -w "$1" 9 || die "the run in progress has not ended in time"
+    # A killed run leaves its process id, which `cancel` must not take for this run's.
     : > "$records/apps.running"
 }
 
-# in_turn COMMAND…: runs it after the run under way, in a process group of its own, which `cancel` ends.
+# in_turn COMMAND…: runs it after the run in progress, in a process group of its own, which `cancel` ends.
 in_turn() {
     local name=$task status=0
     # The run reports its failure itself, unless it was killed.
@@ -44,13 +44,13 @@ in_turn() {
 # keep_archive APP: writes an archive into the folder, and deletes those that are expired.
 keep_archive() {
     local app=$1 id start=$SECONDS
-    # A run that failed in this second has the name.
+    # A run that failed within the same second has used the name.
     until id=$app-$(date -u +%Y%m%dT%H%M%SZ) && [[ ! -e $archives/$id.json ]]; do sleep 0.1; done
     unfinished=$id to=$archives/$id.age
-    # Other users enter it for their own backups.
+    # Other users need to enter it for their own backups.
     [[ -d $folder ]] || install -d -m 0755 "$folder"
     install -d -m 0700 "$archives"
-    # A killed run left them.
+    # Left by killed runs.
     rm -f "$archives"/*.part
     back_up "$app" "$to"
     jq -c --arg id "$id" --argjson seconds $((SECONDS - start)) --argjson size "$(stat -c %s "$to")" \
@@ -58,7 +58,7 @@ keep_archive() {
           rows: ([.tables[].rows] | add // 0), files: .files.count}' "$work/manifest.json" | record "$id"
     unfinished=
     summarize
-    # First: older copies must not go before there is a newer one.
+    # Before the old archives are deleted: an older copy must not go before there is a newer one.
     copy_away "$app"
     forget_expired "$app"
     summarize
@@ -68,7 +68,7 @@ keep_archive() {
 # record ID: keeps the JSON of standard input.
 record() { write_private "$archives/$1.json" "$EUID" 0600; }
 
-# record_failure STATUS: of `task`. Whoever cancels it gets no mail.
+# record_failure STATUS: of `task`. A cancelled run sends no mail.
 record_failure() {
     local result=failed
     (($1 != 130)) || result=cancelled
@@ -94,10 +94,10 @@ proofs() {
     find "$archives" -maxdepth 1 -name "${1:-*}.proof" -print0 | xargs -0 -r cat | jq -s -c .
 }
 
-# --- which are kept, and where else ---
+# --- retention and copies elsewhere ---
 
-# forget_expired APP: archives beyond the number and the age of backup.env. The newest stays. Those that do not restore are not
-# counted; while the last proof is bad, the newest archive that did restore stays, too.
+# forget_expired APP: deletes archives beyond the number and age set in backup.env. The newest stays. Archives with a bad proof
+# are not counted. While the last proof is bad, the newest archive with a good proof stays, too.
 forget_expired() {
     entries "$1" | jq -r --argjson count "$retain_app" --argjson days "${retain_app_days:-0}" --argjson failures "$failures_listed" \
         --slurpfile proofs <(proofs "$1") '
@@ -117,7 +117,7 @@ forget() {
     [[ -z $copy_apps_to ]] || remote delete --include "$1.*" "$copy_apps_to" < /dev/null || say "could not delete $1 in $copy_apps_to"
 }
 
-# copy_away APP: every archive of it that is not there yet, because an earlier copy may have failed.
+# copy_away APP: copies every archive that is not at the destination yet, because an earlier copy may have failed.
 copy_away() {
     [[ -n $copy_apps_to ]] || return 0
     need_program rclone rclone
@@ -155,21 +155,21 @@ delete_archive() {
     say "deleted $1"
 }
 
-# cancel [APP]: the run under way.
+# cancel [APP]: stops the run in progress.
 cancel() {
     local process='' app='' tenths
-    [[ -e $records/apps.lock ]] || die "nothing is under way"
+    [[ -e $records/apps.lock ]] || die "no run is in progress"
     exec 9> "$records/apps.lock"
-    ! flock -n 9 || die "nothing is under way"
+    ! flock -n 9 || die "no run is in progress"
     read -r process app < "$records/apps.running" || die "the run has not begun yet"
-    [[ -z $1 || $1 == "$app" ]] || die "what is under way is of $app, not of $1"
+    [[ -z $1 || $1 == "$app" ]] || die "the run in progress is for $app, not for $1"
     echo "$process" > "$records/apps.cancelled"
-    kill -TERM -- "-$process" || die "it could not be ended"
+    kill -TERM -- "-$process" || die "the run could not be stopped"
     for ((tenths = 0; tenths < 600; tenths++)); do
         kill -0 -- "-$process" 2> /dev/null || { say "cancelled ($app)"; return; }
         sleep 0.1
     done
-    die "it has not ended within a minute"
+    die "the run has not stopped within a minute"
 }
 
 # file_of FILE|ID: the archive's path.
@@ -189,7 +189,7 @@ schedule() {
     need_root
     if [[ $when == off ]]; then
         unschedule "$app"
-        say "$app is not archived from now on; its archives stay"
+        say "$app is no longer archived; its archives stay"
         return
     fi
     if [[ $when == *$'\n'* ]] || ! systemd-analyze calendar "$when" > /dev/null; then die "not a time of systemd.time(7): $when"; fi
@@ -209,7 +209,7 @@ Persistent=true
 [Install]
 WantedBy=timers.target
 END
-    # For alerts: an app that has no archive yet is late when one should have been made since now.
+    # The file's time tells alerts since when the app is scheduled, while it has no archive yet.
     touch "$units/$timer"
     systemctl daemon-reload
     systemctl enable --quiet "$timer" martlet-backup@apps.timer

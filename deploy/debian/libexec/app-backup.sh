@@ -9,7 +9,7 @@ back_up() {
     local app=$1 to=$2
     check_app_id "$app"
     [[ -n $to ]] || die "--to FILE is missing"
-    [[ ! -e $to ]] || die "$to is there already"
+    [[ ! -e $to ]] || die "$to already exists"
     connect
     [[ $(query "SELECT count(*) FROM auth.apps WHERE id = '$app'") == 1 ]] || die "there is no app $app"
     make_key
@@ -41,13 +41,13 @@ make_key() {
     say "created the key $key. Without it no archive can be read: keep a copy apart from the archives"
 }
 
-# --- one moment for everything: a session holds a snapshot that all others use ---
+# --- one snapshot for everything: a session holds it, and all others use it ---
 
 begin_snapshot() {
     coproc holder { database; }
     holder_input=${holder[1]} holder_process=$!
     echo "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY; SET idle_in_transaction_session_timeout = 0; SELECT pg_export_snapshot();" >&"${holder[1]}"
-    IFS= read -r -t 60 -u "${holder[0]}" snapshot || die "the database gave no snapshot"
+    IFS= read -r -t 60 -u "${holder[0]}" snapshot || die "the database exported no snapshot"
 }
 
 end_snapshot() {
@@ -83,7 +83,7 @@ SQL
     jq -s -c 'add | map(select(.policy != "clear")) | to_entries | map(.value + {path: "rows/\(.key + 1).zst"})' "$work/plans" > "$work/plan.json"
 }
 
-# Writes the rows of each table, compressed, and what they are counted by: path, rows, checksum.
+# Writes each table's rows, compressed, and a line for each table in `digests`: path, number of rows, checksum.
 write_rows() {
     read_json "$work/plan.json" '.[] | [.path, .quoted, .columns, .condition] | @tsv' | while IFS=$'\t' read -r path table columns condition; do
         printf "\\\\copy (SELECT %s FROM %s WHERE %s) TO PROGRAM 'zstd -q -o %s'\n" "$columns" "$table" "$condition" "$path"
@@ -134,13 +134,13 @@ check_files() {
     fetch_files files "$files"
     fetch_files analytics "$analytics_files"
     (cd "$work" && xargs -r -d '\n' -a wanted.files sha256sum) > "$work/files.sha256" 2> "$work/unreadable" ||
-        die "files have no bytes (--files, --analytics-files and --no-files say where they are): $(head -n 3 "$work/unreadable" | paste -s -d ';')"
+        die "the bytes of files are missing (see --files, --analytics-files and --no-files): $(head -n 3 "$work/unreadable" | paste -s -d ';')"
     LC_ALL=C sort -o "$work/files.sha256" "$work/files.sha256"
     LC_ALL=C comm -23 "$work/known.files" "$work/files.sha256" > "$work/differing"
     [[ ! -s $work/differing ]] || die "files differ from their SHA-256 in the database: $(head -n 3 "$work/differing" | sed 's/^[^ ]*  //' | paste -s -d ' ')"
 }
 
-# Writes what else the manifest says, as JSON.
+# Writes the rest of the manifest's data, as JSON.
 read_facts() {
     fill "$1" live << 'SQL' | in_snapshot > "$work/facts.json"
 SELECT jsonb_build_object(

@@ -1,4 +1,4 @@
--- Before an environment's rows are deleted: what must outlast a restore.
+-- Before an environment's rows are deleted: keeps what must outlast a restore.
 CREATE TEMPORARY TABLE former_users_@environment ON COMMIT DROP AS
     SELECT id, password, disabled FROM auth.users WHERE app_id = '@app' AND environment = '@environment';
 CREATE TEMPORARY TABLE opted_out_@environment ON COMMIT DROP AS

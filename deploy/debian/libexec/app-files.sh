@@ -22,7 +22,7 @@ fetch_files() {
 
 has_bytes() { [[ -n $with_files && $(read_json "$work/manifest.json" .files.included) == true ]]; }
 
-# keep_bytes APP: services count from now when bytes that nothing refers to may be removed, so that none go during the restore.
+# keep_bytes APP: starts the grace period for bytes that nothing refers to anew, so that none are removed during the restore.
 keep_bytes() {
     has_bytes || return 0
     local name schema
@@ -72,7 +72,7 @@ target_of() {
 # folder_of PLACE: the folder for its files. Files for a bucket are collected in a local folder first.
 folder_of() { if is_remote "$1"; then echo "$work/outgoing/${1//\//_}"; else echo "$1"; fi; }
 
-# place SOURCE TARGET: complete under its name, or not there; owned like the folder of all files.
+# place SOURCE TARGET: puts a file in place atomically, with the owner of the folder of all files.
 place() {
     local root=$files
     [[ $2 == "$files"/* ]] || root=$analytics_files
@@ -87,7 +87,8 @@ place() {
     mv "$2.part" "$2"
 }
 
-# send_files PLACE: if that is a bucket. What is there stays. Storage removes what a failed restore leaves in its bucket.
+# send_files PLACE: uploads the collected files if PLACE is a bucket. Existing files stay. Storage removes what a failed restore
+# leaves in its bucket.
 send_files() {
     is_remote "$1" && [[ -d $(folder_of "$1") ]] || return 0
     need_program rclone rclone
@@ -116,7 +117,7 @@ delete_files() {
 delete_folder() {
     if is_remote "$1"; then
         need_program rclone rclone
-        # A folder that is not there is an error to rclone.
+        # rclone reports a missing folder as an error.
         remote purge "$1/$2" < /dev/null 2> /dev/null || [[ -z $(remote lsf "$1/$2" 2> /dev/null < /dev/null) ]] || say "could not delete $1/$2"
     else
         rm -rf "${1:?}/${2:?}"

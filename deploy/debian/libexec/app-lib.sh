@@ -42,13 +42,13 @@ read_tables() {
     database -f "$scripts/app-tables.sql" > "$1"
     local unknown
     unknown=$(read_json "$1" '[.[] | select(.policy == null) | .name] | join(" ")')
-    [[ -z $unknown ]] || die "app-tables.sql does not say whose these tables are: $unknown"
+    [[ -z $unknown ]] || die "app-tables.sql has no policy for these tables: $unknown"
 }
 
 # fill APP ENVIRONMENT: replaces the placeholders of conditions on standard input.
 fill() { sed "s/@app/$1/g; s/@environment/$2/g; s/@schema/$(schema_of "$1" "$2")/g"; }
 
-# What the text of a row, and so its checksum, depends on.
+# Settings on which the text of a row, and so its checksum, depends.
 row_settings() {
     cat << 'SQL'
 SET client_encoding = 'UTF8';
@@ -98,7 +98,7 @@ verify() {
         esac' 2>> "$work/reading" || die "$file is damaged, was changed, or has another key: $(tail -n 1 "$work/reading")"
     check_manifest "$file"
     members "$work/manifest.json" "$work/files.sha256" | LC_ALL=C sort > "$work/wanted"
-    LC_ALL=C sort "$work/read" | cmp -s "$work/wanted" - || die "$file does not have the members of its manifest"
+    LC_ALL=C sort "$work/read" | cmp -s "$work/wanted" - || die "$file does not have the members that its manifest lists"
     say "${file%.part} is complete: $(describe "$work/manifest.json")"
     cat "$work/manifest.json"
 }

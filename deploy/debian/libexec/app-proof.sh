@@ -1,12 +1,13 @@
 # shellcheck shell=bash
-# Proves that archives of apps restore: into a PostgreSQL of its own, beside the server. Sourced by `app`, not run.
-# It has the tables of the server, empty, and takes the rows as a server would that does not have the app. Each table is
-# compared with the manifest. The bytes of files are compared while the archive is read; they are not written.
+# Proves that archives of apps restore: into a separate PostgreSQL cluster, beside the server. Sourced by `app`, not run. It has
+# the tables of the server, empty, and takes the rows like a server that does not have the app. Each table is compared with the
+# manifest. The bytes of files are compared while the archive is read; they are not written.
 # shellcheck disable=SC2154,SC2034  # `archives`, `work` and the options are set by `app`
 
 scratch=$records/app-scratch
 proof=
-# The status of a proof that says nothing of the archive, as when the disk is full; whether it would be that now.
+# could_not_try: the exit status of a proof that failed for a reason other than the archive, such as a full disk. untried: set
+# while a failure has such a reason.
 could_not_try=75 untried=1
 
 # prove_archives [APP|ID]: the latest archive of each app, or of one, or that archive.
@@ -46,7 +47,7 @@ prove_archives() {
         summarize
     done
     [[ -z $is_bad ]] || die "an archive does not restore to what was archived; see above"
-    [[ -z $has_failed ]] || die "an archive could not be tried; see above"
+    [[ -z $has_failed ]] || die "a proof could not be carried out; see above"
 }
 
 # keep_proof ID PROOF: with the archive, and as the app's last one and last good one, which stay when the archive is deleted.
@@ -94,7 +95,7 @@ end_proof() {
     exit "$status"
 }
 
-# The newest server's programs on this machine; their clients may be newer.
+# The programs of the newest PostgreSQL server on this machine. Client programs may be newer.
 postgres_programs() { dirname "$(printf '%s\n' /usr/lib/postgresql/*/bin/initdb | sort -V | tail -n 1)"; }
 
 can_restore() {
@@ -151,7 +152,7 @@ END
         { tail -n 5 "$scratch/log" >&2; die "the PostgreSQL of the proof does not start"; }
 }
 
-# A number that a killed run has left may be another process's by now.
+# A process id left by a killed run may belong to another process by now.
 stop_scratch() {
     local process
     process=$(head -n 1 "$scratch/data/postmaster.pid" 2> /dev/null || true)

@@ -1,6 +1,7 @@
 # shellcheck shell=bash
 # Brings an app back from its archive. Sourced by `app`, not run.
-# All changes of the database are one transaction. Bytes of files are written before it, and removed if it surely failed.
+# All changes of the database are one transaction. Bytes of files are written before it, and removed if it is certain that it
+# failed.
 # shellcheck disable=SC2154  # `work`, `key` and the options are set by `app`
 
 # restore FILE
@@ -19,7 +20,7 @@ restore() {
     [[ -z $from ]] || check_spaces "$app"
     say_plan "$app"
     [[ -z $dry_run ]] || return 0
-    confirm "Replace the data of $app, $environments, by those of the archive?"
+    confirm "Replace the data of $app, $environments, by that of the archive?"
     extract "$file"
     wait_for_rollups
     keep_bytes "$app"
@@ -33,8 +34,8 @@ restore() {
     say "restored $app ($environments${from:+ from $from}): $(tail -n 1 "$work/counted")"
     say_of_erasures "$app"
     [[ $(query "SELECT archived IS NULL FROM auth.apps WHERE id = '$app'") == t || -n $closed ]] ||
-        say "the app is out of use, as it was: POST /admin/apps/$app/restore"
-    say "restart the services: copies of them cache what was replaced. Clients that follow changes start over once (410)"
+        say "the app is still out of use, as it was before the restore: POST /admin/apps/$app/restore"
+    say "restart the services: they cache what was replaced. Clients that follow changes start over once (410)"
 }
 
 # The archive holds users who were erased after it was made, or just then.
@@ -44,7 +45,7 @@ say_of_erasures() {
     erased=$(query "SELECT count(*) FROM auth.receipts WHERE app_id = '$1'
         AND environment = ANY (string_to_array('$environments', ' ')) AND coalesce(finished, 'infinity') > '$(read_json "$work/manifest.json" .created)'")
     (($(date +%s) - $(date -d "$(read_json "$work/manifest.json" .created)" +%s) < 90 * 86400)) ||
-        say "the archive is older than 90 days, and receipts of erased users are kept for as long: some may be missing here"
+        say "the archive is older than 90 days, and receipts of erased users are kept only that long: some erased users may be missing here"
     ((erased == 0)) || say "$erased users were erased since the archive was made. They are back: erase them again"
 }
 
@@ -68,7 +69,7 @@ check_versions() {
     [[ -z $newer ]] || die "this version no longer has the tables $newer"
 }
 
-# check_spaces APP: both must have run the same scripts, because rows of tables that stay are kept across.
+# check_spaces APP: both must have the same version of the schema, because some tables keep the rows that they have.
 check_spaces() {
     local there here
     there=$(read_json "$work/manifest.json" ".spaces.$from.version // empty")
@@ -154,7 +155,7 @@ extract() {
     mv "$work/archive/sql" "$work/archive/rows" "$work/"
 }
 
-# Roll-ups read events of the last minute again, and would count those twice that the archive has counted.
+# Roll-ups read the events of the last minute again, and would count those twice that are already counted in the archive.
 wait_for_rollups() {
     local seconds
     seconds=$(read_json "$work/manifest.json" 'if .lastEvent then (.lastEvent[0:19] + "Z" | fromdate) + 90 - now | ceil else 0 end')

@@ -10,7 +10,7 @@ archived_tables() {
         --arg policies "$1" --arg environments "${from:-$environments}"
 }
 
-# pg_dump 17 and later sets it, and older servers do not have it.
+# pg_dump 17 and later writes this setting, which older servers do not have.
 newer_settings='/^SET transaction_timeout = /d'
 
 begin_script() {
@@ -58,7 +58,7 @@ load_tables() {
     done
 }
 
-# Adds rows that are missing; those of policy `same` must then be there as they were.
+# Adds missing rows. Rows of policy `same` must then equal those of the archive.
 merge_tables() {
     local name table columns path compared
     archived_tables "$1" | while IFS=$'\t' read -r name table columns _ path _; do
@@ -75,7 +75,7 @@ SQL
     done
 }
 
-# load_schema APP SOURCE TARGET: the schema of environment TARGET anew, from that of SOURCE in the archive.
+# load_schema APP SOURCE TARGET: replaces the schema of environment TARGET by that of SOURCE in the archive.
 load_schema() {
     local source target name table columns condition path rows checksum
     source=$(schema_of "$1" "$2") target=$(schema_of "$1" "$3")
@@ -91,7 +91,7 @@ load_schema() {
         require_digest "$name" "$target.${table#*.}" "$columns" true "$rows" "$checksum"
     done
     echo "\\i sql/$2-post.sql"
-    # pg_dump switches it off.
+    # The scripts of pg_dump switch it off.
     echo "SET LOCAL lock_timeout = '60s';"
 }
 
@@ -125,7 +125,8 @@ write_restore_script() {
     } > "$work/restore.sql"
 }
 
-# keep_users ENVIRONMENT: as they were before the restore: passwords, and who is disabled. A password needs a name or address.
+# keep_users ENVIRONMENT: keeps users' passwords and who is disabled as before the restore. Users without name and address get no
+# password.
 keep_users() {
     cat << SQL
 UPDATE auth.users AS u SET disabled = f.disabled,
@@ -172,7 +173,7 @@ INSERT INTO $target._file_usage (files, bytes, maximum_files, maximum_bytes)
 SELECT (SELECT count(*) FROM $target._files), (SELECT coalesce(sum(size), 0) FROM $target._files), maximum_files, maximum_bytes FROM kept_usage;
 INSERT INTO $target._closed DEFAULT VALUES;
 SQL
-        # What is closed for lack of a rule stays so.
+        # An environment that is closed to clients stays closed.
         [[ $(read_json "$work/manifest.json" ".spaces.$from.access // (if \"$from\" == \"live\" then \"closed\" else \"open\" end)") == open ]] ||
             echo "UPDATE storage.spaces SET access = 'closed' WHERE schema = '$target';"
         echo "SELECT pg_notify('martlet_storage_rights', '$target') \\g /dev/null"

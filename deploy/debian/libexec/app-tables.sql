@@ -1,13 +1,13 @@
 -- Every table of the services, as JSON: what of it belongs to an app, and what becomes of that in the app's archive (`app`).
 -- A row: {name, policy, level, condition, columns, sequence}. `condition` selects an app's rows; @app, @environment and @schema
 -- stand for its id, the environment and the environment's schema. Children have a higher level than their parents. `columns` are
--- quoted. A table that no condition is found for has no policy and must be listed here: `app` refuses to go on without.
+-- quoted. A table for which no condition is found has no policy and must be listed here; otherwise `app` refuses to work.
 --
 --   replace  archived; a restore deletes what is there
---   merge    archived; a restore adds what is missing and leaves what is there: what must not come back or be forgotten
---   same     as merge, and what is there must be equal: numbers that other rows refer to
+--   merge    archived; a restore adds missing rows and leaves existing ones: state that must be neither undone nor forgotten
+--   same     as merge, but existing rows must be equal: numbers that other rows refer to
 --   app      archived; belongs to both environments; restored only if the server does not have the app
---   clear    not archived, deleted by a restore: caches, and what is under way
+--   clear    not archived, deleted by a restore: caches, and work in progress
 --   keep     not archived, not touched
 WITH RECURSIVE listed (name, policy) AS (VALUES
     ('auth.apps', 'app'), ('auth.credentials', 'app'),
@@ -33,7 +33,7 @@ WITH RECURSIVE listed (name, policy) AS (VALUES
     ('analytics.block_reach', 'keep'), ('analytics.blocks', 'clear'), ('analytics.block_names', 'clear'),
     ('analytics.block_properties', 'clear'), ('analytics.block_spaces', 'clear'), ('analytics.crash_quotas', 'clear'),
     ('analytics.crash_spools', 'keep'),
-    -- Bytes that nothing refers to now may be referred to again.
+    -- Restored rows may refer to these bytes again.
     ('analytics.ticket_orphans', 'clear'),
     ('notifications.spaces', 'same'), ('notifications.installations', 'merge'), ('notifications.unsubscribed', 'merge'),
     ('notifications.mail_suppressed', 'merge'), ('notifications.mail_forgotten', 'merge'), ('notifications.rule_feeds', 'merge'),
@@ -63,7 +63,7 @@ WITH RECURSIVE listed (name, policy) AS (VALUES
 ), routes AS (
     SELECT oid, CASE name WHEN 'spaces' THEN 0 ELSE 1 END AS level, policy, condition FROM direct WHERE condition IS NOT NULL
     UNION ALL
-    -- By the foreign keys of rows that belong to the app.
+    -- Tables whose foreign keys lead to rows that belong to the app.
     SELECT d.oid, r.level + 1, coalesce(d.given, CASE r.policy WHEN 'app' THEN 'app' ELSE 'replace' END),
         format('(%s) IN (SELECT %s FROM %s WHERE %s)', own.names, theirs.names, k.confrelid::regclass, r.condition)
     FROM routes AS r JOIN pg_constraint AS k ON k.confrelid = r.oid AND k.contype = 'f'

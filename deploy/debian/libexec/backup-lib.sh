@@ -34,12 +34,12 @@ read_settings() {
     export RESTIC_CACHE_DIR=$work/cache
 }
 
-# Waits for a backup or restore under way, a minute at most.
+# Waits for a backup or restore in progress, a minute at most.
 take_turns() {
     install -d -m 0711 "$work"
     exec 9> "$work/lock"
-    flock -w 60 9 || die "another backup or restore is under way"
-    # A killed run leaves its number, which `cancel` must not take for this one's.
+    flock -w 60 9 || die "another backup or restore is in progress"
+    # A killed run leaves its process id, which `cancel` must not take for this run's.
     : > "$work/running"
 }
 
@@ -56,7 +56,7 @@ file_snapshots() {
     restic snapshots --json --tag martlet | jq -c '[.[] | {restic: .short_id, time, id: ([.tags[] | select(startswith("id:"))][0] // "" | ltrimstr("id:"))}]'
 }
 
-# manifest ID: what was written down when the backup was made.
+# manifest ID: prints the manifest that was written when the backup was made.
 manifest() { restic dump --tag "martlet,id:$1" latest "$work/manifest.json"; }
 
 has_s3_files() { grep -q '^MARTLET\(_STORAGE\)\?_FILES_S3_BUCKET=.' "$settings/settings.env" 2> /dev/null; }
@@ -91,7 +91,7 @@ wait_until_recovered() {
 
 has_recovered() { [[ $(sql -d postgres -c 'SELECT pg_is_in_recovery()' 2> /dev/null) == f ]]; }
 
-# --- what became of a backup ---
+# --- results of backups ---
 
 # For Prometheus's node exporter of this machine, if there is one.
 exporter=/var/lib/prometheus/node-exporter
@@ -103,7 +103,7 @@ publish() { [[ ! -d $exporter ]] || printf '%s %s\n' "$1" "${2:-$EPOCHSECONDS}" 
 longest_interval() {
     {
         date +%s
-        # 13 times: a year of months.
+        # 13 times cover a year of monthly runs.
         TZ=UTC systemd-analyze calendar --iterations=13 "$1" | sed -n 's/.*: [A-Z][a-z]* \([0-9-]* [0-9:]*\) UTC$/\1/p' | date -u -f - +%s
     } | awk 'NR > 1 && $1 - last > longest { longest = $1 - last } { last = $1 } END { if (longest) print longest }'
 }

@@ -3,7 +3,7 @@
 
 settings=${MARTLET_SETTINGS_FOLDER:-/etc/martlet}
 state=/var/lib/martlet
-# What backups were made, and what the last proofs said; the same name as auth's setting.
+# Records of backups and proofs. The variable has the name of auth's setting.
 records=${MARTLET_BACKUP_DIRECTORY:-/var/lib/martlet-backup}
 # Where certbot writes challenges. Only root writes there, because root follows links; Sources/…/DoctorCommand.swift looks whether it exists.
 challenges=/var/lib/martlet-acme
@@ -18,7 +18,8 @@ need_root() { ((EUID == 0)) || die "this command must be run as root"; }
 # need_program PROGRAM PACKAGE
 need_program() { command -v "$1" > /dev/null || die "$1 is missing: apt-get install $2"; }
 
-# write_private FILE OWNER MODE: writes standard input to FILE, which no one else can read at any time. A file that would not change stays.
+# write_private FILE OWNER MODE: writes standard input to FILE, which no one else can read at any time. A file with the same
+# contents is not replaced.
 write_private() {
     local new
     new=$(umask 077 && mktemp "$1.XXXXXX")
@@ -31,7 +32,8 @@ write_private() {
 # value_of KEY FILE: the value in a file of lines KEY=VALUE, or nothing.
 value_of() { [[ ! -r $2 ]] || sed -n "s/^$1=//p" "$2" | tail -n 1; }
 
-# Copies, because the user `martlet` cannot read those of most ACME clients. The gateway takes changed ones within a second.
+# Copies certificate and key, because the user `martlet` cannot read those of most ACME clients. The gateway loads changed files
+# within a second.
 # install_certificate CHAIN KEY
 install_certificate() {
     install -d -o root -g martlet -m 0750 "$settings/tls"
@@ -103,7 +105,7 @@ archive_command = 'true'
 # For GET /admin/database/statements.
 shared_preload_libraries = 'pg_stat_statements'
 END
-    # Debian's unit leaves a killed server down.
+    # Debian's unit does not restart a killed server.
     install -d "$drop_in"
     printf '[Service]\nRestart=on-failure\nRestartSec=1\n' > "$drop_in/martlet.conf"
     systemctl daemon-reload

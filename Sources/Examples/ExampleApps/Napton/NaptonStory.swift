@@ -82,7 +82,7 @@ public struct NaptonStory: Sendable {
         let ann = Napton(Napton.kickIn, on: phone(folder, NoConnection()))
         let screens = try await screens(ann)
         for (name, screen) in ["events": screens.list, "event-before": screens.event] {
-            try story.check(ann.page(screen) == saved(name), "Without a connection, \(name) looks otherwise.")
+            try story.check(ann.page(screen) == saved(name), "Without a connection, \(name) looks different.")
         }
         story.says("After a restart, both screens are the same.")
     }

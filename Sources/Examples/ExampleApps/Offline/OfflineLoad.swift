@@ -22,8 +22,8 @@ public struct OfflineLoad: Sendable {
     let app: ExampleApp
     let count: Int
 
-    /// - Throws: ``StoryError`` if the phone does not find what the server finds. In a release build also if it takes
-    ///   longer than it must, for up to 10,000 notes.
+    /// - Throws: ``StoryError`` if the phone does not find what the server finds. In a release build, with up to 10,000
+    ///   notes, also if a time exceeds its limit.
     public static func run(_ developer: Developer, count: Int = 10_000, _ story: Story = Story()) async throws {
         let app = try await developer.makeApp("Notes", bundleID: "org.example.notes")
         let load = OfflineLoad(story: story, app: app, count: count)

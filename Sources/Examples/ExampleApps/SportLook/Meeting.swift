@@ -1,7 +1,7 @@
 import Foundation
 import MartletKit
 
-/// Two phones meet. `docs/tutorials/sportlook.md` has its readers type this.
+/// Two phones meet. Readers of `docs/tutorials/sportlook.md` type this.
 enum Meeting {
     /// A phone, simulated: a client with a session of its own.
     static func phone(_ connection: URL) throws -> SportLook {
@@ -35,7 +35,7 @@ enum Meeting {
         }
 
         _ = try await ben.join(match)
-        _ = try await ada.say("I have balls", in: match)
+        _ = try await ada.say("I'll bring the balls", in: match)
         for try await messages in ben.chat(of: match) {
             print("Ben's chat: \(messages.map(\.text))")
             if messages.isEmpty { continue }

@@ -3,8 +3,8 @@ import MartletKit
 
 /// Many people use SportLook at the same time, and the time of each call is measured.
 ///
-/// They do so twice: some at a time and without pauses, as fast as the machine can; then all at the same time, with
-/// pauses as people make them.
+/// The run has two parts: first a few people at a time and without pauses, as fast as the machine can; then all at the
+/// same time, with the pauses of real users.
 ///
 /// The server slows down sign-ups from one address, so only some people register. The others have moved here from
 /// another server, with their passwords, and sign in.
@@ -13,7 +13,7 @@ public struct SportLookLoad: Sendable {
     private static let password = "correct horse battery"
     /// The hash of the password, with the lowest cost of bcrypt. The server replaces it at the first sign-in.
     private static let passwordHash = "$2b$04$SportLookExampleUsersuIuHXND.BuJEG3xMJANBlXVBzn87QPQy"
-    /// The limit for each call in the source of the app.
+    /// The time limit of each call, from the description of the app.
     private static let longest: TimeInterval = 30
     /// The goal for each call's 99th percentile. Missing it does not fail the run, because it depends on the machine.
     private static let aim: TimeInterval = 0.2
@@ -59,7 +59,7 @@ public struct SportLookLoad: Sendable {
         try story.check(longest < Self.longest, "A call took \(longest) s.")
     }
 
-    /// The time for which this process has computed. POSIX counts it in microseconds.
+    /// The CPU time of this process. POSIX counts it in microseconds.
     private static var secondsOfCPU: TimeInterval { TimeInterval(clock()) / 1_000_000 }
 
     /// Imports those who do not register, a hundred with each call.
@@ -146,7 +146,7 @@ public struct SportLookLoad: Sendable {
         Person(name: "Person \(number)", place: place(number), sports: ["tennis"])
     }
 
-    /// Waits for a random time of at most so many seconds.
+    /// Waits for a random time of at most this many seconds.
     private func wait(_ seconds: TimeInterval) async throws {
         guard seconds > 0 else { return }
         try await Task.sleep(nanoseconds: UInt64(Double.random(in: 0...seconds) * 1e9))

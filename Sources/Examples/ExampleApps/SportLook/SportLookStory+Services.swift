@@ -24,7 +24,7 @@ extension SportLookStory {
             await notifications.handle(payload, in: .foreground), await notifications.handle(payload, in: .background),
             await notifications.handle(payload, in: .tapped),
         ]
-        try story.check(outcomes == [.shown, .shown, .opened], "The app made of the push: \(outcomes).")
+        try story.check(outcomes == [.shown, .shown, .opened], "The app handled the push as \(outcomes).")
         let message = payload["martlet"]?["message"]?.stringValue ?? ""
         try await Story.wait(for: "the report that the push was opened") {
             try await app.manage("GET", "notifications/messages/\(message)").text.contains(#""opened":1"#)
@@ -47,7 +47,7 @@ extension SportLookStory {
         guard let redirect = URL(string: callback) else { throw StoryError("The app has no address.") }
         let phone = app.phone(of: "Grace")
         let signIn = try await phone.users.startSignIn(at: "social", redirectURL: redirect)
-        // The page has a form for who signs in. Then the browser goes to Martlet, and from there back to the app.
+        // Submits the form of the provider's page. It redirects the browser to Martlet, and Martlet back to the app.
         let back = try await Call.follow("POST", signIn.url, form: "sub=foreign-1")
         let opened = try await Call.follow("GET", back)
         let user = try await phone.users.signIn(with: .provider(signIn, callback: opened))

@@ -1,7 +1,7 @@
 public import Foundation
 import MartletKit
 
-/// Timetable: an app whose style, texts and start screen are set by the server, and the way of a crash to a ticket.
+/// Timetable: an app whose style, texts and start screen are set by the server, and whose crash becomes a ticket.
 public struct TimetableStory: Sendable {
     let story: Story
     let app: ExampleApp
@@ -17,11 +17,11 @@ public struct TimetableStory: Sendable {
     }
 
     func tell() async throws {
-        try await teach()
-        try await dress()
-        try await speak()
+        try await publishLessons()
+        try await changeTheme()
+        try await changeLanguage()
         try await test()
-        try await fall()
+        try await reportCrash()
     }
 
     func phone(
@@ -37,7 +37,7 @@ public struct TimetableStory: Sendable {
 
     // MARK: Chapters
 
-    func teach() async throws {
+    func publishLessons() async throws {
         story.chapter("1. Lessons")
         let (emma, ann) = (phone("Emma"), phone("Ann"))
         let editor = try await emma.martlet.users.signInAnonymously(profile: ["name": "Emma"])
@@ -59,7 +59,7 @@ public struct TimetableStory: Sendable {
         }
     }
 
-    func dress() async throws {
+    func changeTheme() async throws {
         story.chapter("2. Looks")
         let folder = Scratch.folder()
         let ann = phone("Ann", folder: folder)
@@ -83,7 +83,7 @@ public struct TimetableStory: Sendable {
         story.says("After a restart without a connection it is the same.")
     }
 
-    func speak() async throws {
+    func changeLanguage() async throws {
         story.chapter("3. Texts")
         let ann = phone("Ann") { $0.device.language = "de-AT" }
         await ann.start()
@@ -107,7 +107,7 @@ public struct TimetableStory: Sendable {
             first.append(phone.martlet.remote[.startScreen])
             let variation = phone.martlet.remote.current.experiments["start-screen"]
             try story.check(
-                variation == first.last, "A phone of the variation \(variation ?? "none") starts otherwise.")
+                variation == first.last, "A phone of the variation \(variation ?? "none") starts with another screen.")
             phone.martlet.analytics.consent = .granted
             phone.open("Art")
             try await phone.martlet.analytics.flush()
@@ -119,7 +119,7 @@ public struct TimetableStory: Sendable {
             try await again.martlet.remote.refresh()
             try story.check(again.martlet.remote[.startScreen] == screen, "A phone has changed its variation.")
         }
-        story.says("Of 24 phones, \(week) start with the week and the others with the day; each of them every time.")
+        story.says("Of 24 phones, \(week) start with the week and the others with the day; each keeps its screen.")
         try await Story.wait(for: "the results of the test") {
             let results = try await app.manage("GET", "config/experiment/start-screen/results")
             let (units, seen) = (results["units"], results["conversions"]?["seen"])
@@ -130,7 +130,7 @@ public struct TimetableStory: Sendable {
     }
 
     /// A crash of one app version becomes a ticket.
-    func fall() async throws {
+    func reportCrash() async throws {
         story.chapter("5. A crash")
         let folder = Scratch.folder()
         let ben = phone("Ben", version: "2.1", folder: folder)

@@ -4,7 +4,7 @@ import MartletKit
 struct SportLook: Sendable {
     let martlet: Martlet
 
-    /// Makes an account and signs in.
+    /// Creates an account and signs in.
     func register(email: String, password: String, profile: Person) async throws -> User {
         let outcome = try await martlet.users.signUp(
             email: email, password: password, profile: try JSON(encoding: profile))

@@ -4,7 +4,7 @@ import MartletKit
 struct SportLook: Sendable {
     let martlet: Martlet
 
-    /// Makes an account and signs in.
+    /// Creates an account and signs in.
     func register(email: String, password: String, profile: Person) async throws -> User {
         let outcome = try await martlet.users.signUp(
             email: email, password: password, profile: try JSON(encoding: profile))
@@ -42,8 +42,7 @@ struct SportLook: Sendable {
         try await martlet.storage.create(Message(event: Pointer(event), author: try await me(), text: text))
     }
 
-    /// The chat of an event as it is, and again whenever somebody says something. Empty for those who do not
-    /// participate.
+    /// The chat of an event: at once, and again after each message. Empty for those who do not participate.
     func chat(of event: Stored<Event>) -> LiveList<Message> { martlet.storage.objects(Self.messages(of: event)) }
 
     static func messages(of event: Stored<Event>) -> Query<Message> {
