@@ -109,10 +109,11 @@ struct HookBody: Codable, Sendable {
         guard event == .function || callers == nil else {
             throw ServiceError(.invalidBody, "Only a function may have callers.", field: "callers")
         }
-        guard Hook.timeoutRange.contains(timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds) else {
+        let timeout = timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds
+        let range = Hook.timeoutRange
+        guard range.contains(timeout) else {
             throw ServiceError(
-                .invalidBody,
-                "Expected a number from \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).",
+                .invalidBody, "Expected a number from \(range.lowerBound) to \(range.upperBound), found \(timeout).",
                 field: "timeoutMilliseconds")
         }
         let callers = callers ?? []

@@ -20,7 +20,7 @@ struct ReportStore: Sendable {
     let objects: ObjectStore
 
     /// What a moderator does with a reported object.
-    enum Action: String, Sendable {
+    enum Action: String, Sendable, CaseIterable {
         /// Only the app's server can then read or change it, because its lists of readers and writers are empty.
         case hide
         /// Gives a hidden object the lists that it had before.

@@ -177,7 +177,11 @@ extension Batch.Item {
         let parts = path.drop { $0 == "/" }.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.first == "storage", (2...3).contains(parts.count) else {
             throw ServiceError(
-                .invalidPath, "Expected \"storage/{collection}\" or \"storage/{collection}/{id}\".", field: "path")
+                .invalidPath,
+                """
+                Expected "storage/{collection}" or "storage/{collection}/{id}", \
+                found \(JSONValue.excerpt(path)).
+                """, field: "path")
         }
         collection = try CollectionName(String(parts[1]))
         let id = try parts.count == 3 ? ObjectID(String(parts[2])) : nil
@@ -189,13 +193,16 @@ extension Batch.Item {
         case ("PATCH", let id?): action = .change(id, try Document(body, replacing: id, allowingOperations: true))
         case ("DELETE", let id?): action = .delete(id)
         default:
-            throw ServiceError(
-                .invalidBody, "Expected POST to a collection, or PUT, PATCH or DELETE of an object.", field: "method")
+            throw ServiceError.unexpectedMember(
+                "method", expected: "POST to a collection, or PUT, PATCH or DELETE of an object", found: method)
         }
         switch try value("ifMatch") {
         case nil: precondition = nil
         case .string(let tags): precondition = Precondition(tags: try EntityTag.list(tags)?.map(\.text))
-        default: throw ServiceError(.invalidBody, "Expected an entity tag, in quotes.", field: "ifMatch")
+        case let value?:
+            throw ServiceError(
+                .invalidBody, "Expected a string with an entity tag in quotes, found \(value.phrase).",
+                field: "ifMatch")
         }
     }
 }

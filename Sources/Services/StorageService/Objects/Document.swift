@@ -256,7 +256,7 @@ private struct Facts {
             if names.count == elements.count { return .names(try Grantee.checked(names, field: field)) }
         default: break
         }
-        throw ServiceError(.invalidBody, "Expected a list of names, or null for everyone.", field: field)
+        throw ServiceError(.invalidBody, "Expected an array of strings, or null for everyone.", field: field)
     }
 
     private static func type(_ bytes: ArraySlice<UInt8>) -> String? {

@@ -85,12 +85,14 @@ struct RunBatch: Endpoint {
         try JSONText.refuseUnknown(members, known: ["requests", "transaction"])
         guard let requests = members.first(where: { $0.name == "requests" })?.value,
             bytes[requests].first == UInt8(ascii: "[")
-        else { throw ServiceError(.invalidBody, "Expected a list \"requests\" and optionally \"transaction\".") }
+        else { throw ServiceError(.invalidBody, "Expected an array \"requests\" and optionally \"transaction\".") }
         let isTransaction: Bool
         switch try members.first(where: { $0.name == "transaction" }).map({ try JSONText.value(of: bytes[$0.value]) }) {
         case nil: isTransaction = false
         case .bool(let flag): isTransaction = flag
-        default: throw ServiceError(.invalidBody, "Expected true or false.", field: "transaction")
+        case let value?:
+            throw ServiceError(
+                .invalidBody, "Expected true or false, found \(value.phrase).", field: "transaction")
         }
         let items = try values(bytes[requests]).enumerated().map { number, request in
             do {

@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 
 /// Fields whose pointers are to be replaced by the objects to which they point: a tree of names, with `*` for every
@@ -26,8 +27,8 @@ struct Include: Sendable {
         }
         for path in paths {
             guard let parts = try? FieldPath(String(path)).parts else {
-                throw ServiceError(
-                    .invalidParameter, "Expected fields or dotted paths, separated by commas.", field: "include")
+                throw ServiceError.unexpectedParameter(
+                    "include", expected: "fields or dotted paths, separated by commas", found: path)
             }
             guard parts.count <= Self.maximumDepth else {
                 throw ServiceError(

@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 
 /// A request for a list, from query parameters and filter.
@@ -90,9 +91,8 @@ struct ListQuery: Sendable {
 
     static func integer(_ text: Substring, _ name: String, in range: ClosedRange<Int>) throws -> Int {
         guard let number = Int(text), range.contains(number) else {
-            throw ServiceError(
-                .invalidParameter, "Expected a whole number from \(range.lowerBound) to \(range.upperBound).",
-                field: name)
+            throw ServiceError.unexpectedParameter(
+                name[...], expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", found: text)
         }
         return number
     }
@@ -101,7 +101,7 @@ struct ListQuery: Sendable {
         switch text {
         case "1", "true": true
         case "0", "false": false
-        default: throw ServiceError(.invalidParameter, "Expected true or false.", field: name)
+        default: throw ServiceError.unexpectedParameter(name[...], expected: "true or false", found: text)
         }
     }
 
@@ -115,7 +115,8 @@ struct ListQuery: Sendable {
     static func keys(_ text: Substring, _ name: String) throws -> [String] {
         let keys = text.split(separator: ",").map(String.init)
         guard !keys.isEmpty, keys.count <= 100, keys.allSatisfy({ !$0.holds(".") && PostgresLiteral($0) != nil }) else {
-            throw ServiceError(.invalidParameter, "Expected 1 to 100 names of top-level fields.", field: name)
+            throw ServiceError.unexpectedParameter(
+                name[...], expected: "1 to 100 names of top-level fields, separated by commas", found: text)
         }
         return keys
     }

@@ -43,8 +43,8 @@ struct CollectionRules: Sendable, Equatable {
         rules = try Self.lists(body["rules"], "rules")?.reduce(into: [:]) { rules, list in
             guard let operation = Operation(rawValue: list.name) else {
                 let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ServiceError(
-                    .invalidBody, "Expected an operation: \(known).", field: "rules.\(list.name.prefix(128))")
+                throw ServiceError.unexpectedMember(
+                    "rules.\(list.name.prefix(128))", expected: "one of the operations \(known)", found: list.name)
             }
             rules[operation] = list.grantees
         }
@@ -60,7 +60,9 @@ struct CollectionRules: Sendable, Equatable {
     private static func lists(_ value: JSONValue?, _ field: String) throws -> [(name: String, grantees: Grantees)]? {
         guard let value, value != .null else { return nil }
         guard case .object(let members) = value else {
-            throw ServiceError(.invalidBody, "Expected an object of names, each with a list of grantees.", field: field)
+            throw ServiceError(
+                .invalidBody, "Expected an object of names, each with an array of grantees, found \(value.phrase).",
+                field: field)
         }
         guard Set(members.map { FieldName($0.name) }).count == members.count else {
             throw ServiceError(.invalidBody, "A name occurs twice.", field: field)
@@ -68,7 +70,7 @@ struct CollectionRules: Sendable, Equatable {
         return try members.map { member in
             let inner = "\(field).\(member.name.prefix(128))"
             guard let list = try Grantees(member.value, field: inner) else {
-                throw ServiceError(.invalidBody, "Expected a list of grantees.", field: inner)
+                throw ServiceError(.invalidBody, "Expected an array of grantees, found null.", field: inner)
             }
             return (member.name, list)
         }
@@ -78,11 +80,13 @@ struct CollectionRules: Sendable, Equatable {
     private static func list(_ value: JSONValue?, _ field: String) throws -> [String]? {
         guard let value, value != .null else { return nil }
         guard case .array(let elements) = value else {
-            throw ServiceError(.invalidBody, "Expected a list of grantees.", field: field)
+            throw ServiceError(
+                .invalidBody, "Expected an array of grantees, found \(value.phrase).", field: field)
         }
         return try elements.map { element in
             guard case .string(let name) = element else {
-                throw ServiceError(.invalidBody, "Expected a list of strings.", field: field)
+                throw ServiceError(
+                    .invalidBody, "Expected an array of strings, found \(element.phrase) in it.", field: field)
             }
             return name
         }

@@ -44,7 +44,8 @@ struct FieldPresets: Sendable, Equatable {
     private static func values(_ value: JSONValue?, _ field: String) throws -> [JSONValue.Member] {
         guard let value, value != .null else { return [] }
         guard case .object(let members) = value else {
-            throw ServiceError(.invalidBody, "Expected an object of fields and their values.", field: field)
+            throw ServiceError(
+                .invalidBody, "Expected an object of fields and their values, found \(value.phrase).", field: field)
         }
         try check(members.map(\.name), field)
         guard value.text.utf8.count <= maximumSizeInBytes else {
@@ -63,7 +64,7 @@ struct FieldPresets: Sendable, Equatable {
         }
         for name in names {
             guard !name.begins(with: "_"), let path = try? FieldPath(name), path.parts.count == 1 else {
-                throw ServiceError(.invalidBody, "Expected the names of top-level fields.", field: field)
+                throw ServiceError.unexpectedMember(field, expected: "the names of top-level fields", found: name)
             }
         }
     }

@@ -50,7 +50,9 @@ struct RuleCondition: Sendable, Equatable {
         // An entry that names callers or limits changes needs no condition on the object.
         let isEnough = body["who"] != nil || limits != nil
         guard let filter = body["where"] ?? (isEnough ? .object([]) : nil), case .object = filter else {
-            throw ServiceError(.invalidBody, "Expected a filter, an object.", field: "where")
+            throw ServiceError(
+                .invalidBody, "Expected a filter, which is an object, found \(body["where"]?.phrase ?? "nothing").",
+                field: "where")
         }
         self.init(number: number, who: who, filter: filter, through: try Self.hops(body["through"]), limits: limits)
     }

@@ -50,17 +50,16 @@ struct RuleTest: Sendable {
         let body = try BodyFields(body, Self.members)
         user = try body.string("user").map { text in
             guard let user = UserID(text) else {
-                throw ServiceError(.invalidBody, "Expected a user's id, or null for nobody.", field: "user")
+                throw ServiceError.unexpectedMember("user", expected: "a user's id, or null for nobody", found: text)
             }
             return user
         }
         roles = try body.strings("roles", upTo: Self.maximumRoles)
         guard roles?.allSatisfy(Grantee.isRoleName) != false, user != nil || roles == nil else {
-            throw ServiceError(.invalidBody, "Expected names of roles, together with a user.", field: "roles")
+            throw ServiceError(.invalidBody, "Expected names of roles, and a user who has them.", field: "roles")
         }
-        guard let operation = Operation(rawValue: try body.requiredString("operation")) else {
-            let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ServiceError(.invalidBody, "Expected an operation: \(known).", field: "operation")
+        guard let operation: Operation = try body.choice("operation") else {
+            throw ServiceError(.invalidBody, "This field is required.", field: "operation")
         }
         self.operation = operation
         subject = try Self.readSubject(body, of: operation)
@@ -92,7 +91,8 @@ struct RuleTest: Sendable {
         let fields = try document(body, "change", allowingOperations: true)
         let replacement = try document(body, "replacement", allowingOperations: false)
         guard fields == nil || replacement == nil else {
-            throw ServiceError(.invalidBody, "Expected either a change or a replacement.", field: "replacement")
+            throw ServiceError(
+                .invalidBody, "Expected either a change or a replacement, found both.", field: "replacement")
         }
         return fields.map(Change.fields) ?? replacement.map(Change.replacement)
     }

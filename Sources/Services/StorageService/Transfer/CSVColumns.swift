@@ -93,7 +93,7 @@ struct CSVColumns: Sendable {
         case .created?, .updated?, .deleted?:
             if cell.text.isEmpty { return nil }
             guard let date = CellKind.date(cell.text.trimmingCharacters(in: .whitespaces)) else {
-                throw RecordFault(reason: "Expected a time.", field: column.name)
+                throw RecordFault(reason: "Expected a time, found other text.", field: column.name)
             }
             return JSONValue.quote(Timestamps.text(date))
         case .id?: return cell.text.isEmpty ? nil : JSONValue.quote(cell.text)

@@ -64,7 +64,7 @@ struct OpenEnvironment: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let test = try SpaceName(appID: context.liveSpace.appID, environment: .test).space
         guard let isOpen = try await BodyFields(request, ["open"]).flag("open") else {
-            throw ServiceError(.invalidBody, "Expected true or false.", field: "open")
+            throw ServiceError(.invalidBody, "Expected true or false, found nothing.", field: "open")
         }
         let closed = try test.own("_closed")
         try await transfers.spaces.prepare(test)

@@ -37,10 +37,10 @@ struct StoredUserData: UserDataHolder {
             let principal = Principal(
                 kind: .service, appID: request.app, appNumber: 0, environment: request.environment, credentialID: "")
             guard let space = try? AppSchema(principal) else {
-                throw ServiceError(.invalidBody, "Expected an app's id.", field: "app")
+                throw ServiceError.unexpectedMember("app", expected: "an app's id", found: request.app)
             }
             guard let id = UserID(request.user) else {
-                throw ServiceError(.invalidBody, "Expected a user's id.", field: "user")
+                throw ServiceError.unexpectedMember("user", expected: "a user's id", found: request.user)
             }
             self.id = id.text
             self.space = space

@@ -21,7 +21,7 @@ struct StoreUserDocuments: Endpoint {
         let principal = Principal(
             kind: .service, appID: body.app, appNumber: 0, environment: body.environment, credentialID: "")
         guard let space = try? AppSchema(principal) else {
-            throw ServiceError(.invalidBody, "Expected an app's id.", field: "app")
+            throw ServiceError.unexpectedMember("app", expected: "an app's id", found: body.app)
         }
         try await documents.store(body.users, in: space)
         return .json("{}")

@@ -40,7 +40,8 @@ struct CreateTransfer: Endpoint {
         }
         let metadata = try Tus.metadata(request)
         guard let path = metadata["path"] ?? metadata["filename"] else {
-            throw ServiceError(.invalidParameter, "It must contain a path or a filename.", field: "Upload-Metadata")
+            throw ServiceError(
+                .invalidParameter, "Expected a path or a filename, found neither.", field: "Upload-Metadata")
         }
         let declaration = FileIntake.Declaration(
             path: try FilePath(path), contentType: metadata["filetype"],
