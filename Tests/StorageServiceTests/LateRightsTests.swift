@@ -51,7 +51,7 @@ import Testing
         let app = try await StorageApp()
         let (space, principal) = (try app.space(), app.principal(.client))
         let rights = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
-        let intake = FileIntake(
+        let receiver = FileReceiver(
             files: FileStore(postgres: app.postgres, spaces: app.objects.spaces), rights: rights,
             settings: SharedFiles.settings)
         #expect(try await app.client.put("/upload/old.txt", "x").status == 201)
@@ -67,10 +67,10 @@ import Testing
                 rights.forgetAll()
                 return portion
             }
-            let declaration = FileIntake.Declaration(
+            let declaration = FileReceiver.Declaration(
                 path: try FilePath(path), contentType: nil, grants: FileGrants(readers: nil, writers: nil))
             let refusal = await #expect(throws: ServiceError.self) {
-                _ = try await intake.take(content, as: declaration, in: scope)
+                _ = try await receiver.receive(content, as: declaration, in: scope)
             }
             #expect(refusal?.code == .forbidden, "\(path)")
         }

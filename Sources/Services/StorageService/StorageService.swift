@@ -53,7 +53,7 @@ public struct StorageService: ServiceDefinition {
     let fileSettings: FileSettings
     let files: FileStore
     let thumbnails: ThumbnailStore
-    let intake: FileIntake
+    let receiver: FileReceiver
     let tusUploads: TusUploads
     let orphans: OrphanFileSweep
 
@@ -155,8 +155,8 @@ public struct StorageService: ServiceDefinition {
         self.fileSettings = fileSettings
         self.files = FileStore(postgres: postgres, spaces: spaces, quota: fileSettings.quota, signal: signal)
         self.thumbnails = ThumbnailStore(files: files, settings: fileSettings)
-        self.intake = FileIntake(files: files, rights: rights, settings: fileSettings)
-        self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake)
+        self.receiver = FileReceiver(files: files, rights: rights, settings: fileSettings)
+        self.tusUploads = TusUploads(store: TusUploadStore(files: files), receiver: receiver)
         self.orphans = OrphanFileSweep(postgres: postgres, files: files, settings: fileSettings, logger: logger)
 
         let background = transfers ?? postgres

@@ -78,7 +78,7 @@ import Testing
             try await app.postgres.withTransaction(isolation: .repeatableRead) { transaction in
                 let copy = EnvironmentCopy(
                     live: try app.space(), test: try app.space(.test), transaction: transaction, timeout: .seconds(60))
-                try await copy.takePlace([])
+                try await copy.replaceTables([])
                 try await copy.close()
                 throw CancellationError()
             }

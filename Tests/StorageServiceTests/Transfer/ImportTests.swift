@@ -209,7 +209,7 @@ import Testing
             var jobOptions = transfers.options(try app.space())
             jobOptions.delay = .seconds(3_600)
             let id = try await transfers.jobs.enqueue(ImportCollection.self, complete, jobOptions, in: transaction)
-            try await transfers.spool.give(complete.file, to: try #require(id), in: transaction)
+            try await transfers.spool.assign(complete.file, to: try #require(id), in: transaction)
             return try #require(id)
         }
         return (id, complete, transfers)

@@ -52,7 +52,7 @@ struct ReadChanges: Endpoint {
         return Self.response(page, cursor: signer.text(of: page.cursor, scope.collection.text, in: scope.space))
     }
 
-    /// The query, compiled for the caller's present rights.
+    /// The query, compiled for the caller's current rights.
     private func wanted(by request: Request, _ context: ServiceContext) async throws -> (SyncFeed.Query, QueryScope) {
         let scope = try await context.scope(rights)
         try scope.access.require(.find)

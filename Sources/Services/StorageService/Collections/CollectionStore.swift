@@ -135,7 +135,7 @@ struct CollectionStore: Sendable {
             )
             let versions = try space.own("_rule_versions")
             try await changing(space) { transaction in
-                try await Self.requireUnread(collection, own, transaction)
+                try await Self.requireNotReadByRules(collection, own, transaction)
                 try await transaction.execute(Self.once("ALTER TABLE \(table) RENAME TO \(newName)"))
                 try await transaction.execute("DELETE FROM \(own) WHERE name = \(name.text)")
                 try await transaction.execute("UPDATE \(own) SET name = \(name.text) WHERE name = \(collection.text)")
@@ -172,7 +172,7 @@ struct CollectionStore: Sendable {
         let table = try space.table(collection)
         let (own, relations) = (try space.own("_collections"), try space.own("_relations"))
         try await changing(space) { transaction in
-            try await Self.requireUnread(collection, own, transaction)
+            try await Self.requireNotReadByRules(collection, own, transaction)
             try await transaction.execute(Self.once("DROP TABLE \(table)"))
             try await transaction.execute("DELETE FROM \(own) WHERE name = \(collection.text)")
             try await transaction.execute(
@@ -190,7 +190,7 @@ struct CollectionStore: Sendable {
     /// decide whom the rule admits.
     ///
     /// - Throws: `conflict` naming a collection whose rules read this one.
-    private static func requireUnread(
+    private static func requireNotReadByRules(
         _ collection: CollectionName, _ own: PostgresIdentifier, _ transaction: PostgresTransaction
     ) async throws {
         let rows = try await transaction.query(

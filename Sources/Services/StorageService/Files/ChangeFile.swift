@@ -45,7 +45,7 @@ struct ChangeFile: Endpoint {
             writers: try body.strings("_writers").map { try Grantee.checked($0, field: "_writers") })
         var binding: FileBinding?
         if let value = body["_object"] { binding = try await self.binding(value, context) }
-        return try .record(try await files.change(path, grants, binding, in: try await scope.present(rights)))
+        return try .record(try await files.change(path, grants, binding, in: try await scope.refreshed(rights)))
     }
 
     /// The binding to the field that the body names.

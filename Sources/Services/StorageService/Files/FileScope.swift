@@ -22,9 +22,9 @@ struct FileScope: Sendable {
     var spaceAccess: SpaceAccess { rights.spaceAccess }
     var credentialID: String { principal.credentialID }
 
-    /// The same scope with the caller's present rights, for a write that comes after a body, during which they may have
+    /// The same scope with the caller's current rights, for a write that comes after a body, during which they may have
     /// changed.
-    func present(_ store: RightsStore) async throws -> FileScope {
+    func refreshed(_ store: RightsStore) async throws -> FileScope {
         guard !store.isCurrent(rights) else { return self }
         return FileScope(space, try await store.rights(of: principal, in: space), of: principal)
     }

@@ -3,8 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// An address of an app's own server that is asked before writes, notified after them, asked about new files, or called
-/// as a function.
+/// An address of an app's own server that is called before writes, after writes, for new files, or as a function.
 struct Hook: Sendable, Equatable {
     enum Event: String, Codable, Sendable, CaseIterable {
         case beforeSave, afterSave, beforeDelete, afterDelete, function, scanFile

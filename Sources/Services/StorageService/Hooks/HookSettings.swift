@@ -44,7 +44,7 @@ public struct HookSettings: Sendable {
         return min(exponential, maximumPause) * Double.random(in: 0.8...1.2)
     }
 
-    /// The pause after an attempt, at least as long as its receiver asks for; nil after the last attempt.
+    /// The pause after an attempt, at least as long as the receiver requests; nil after the last attempt.
     func pause(after number: Int, _ outcome: WebhookOutcome) -> Duration? {
         guard number < maximumAttempts else { return nil }
         return max(pause(after: number), min(outcome.retryAfter ?? .zero, maximumPause))

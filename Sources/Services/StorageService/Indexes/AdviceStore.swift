@@ -109,7 +109,7 @@ final class AdviceStore: Sendable {
     }
 
     /// Records again what was taken but could not be stored.
-    func giveBack(_ taken: [Shape: Figures]) { add(taken) }
+    func restore(_ taken: [Shape: Figures]) { add(taken) }
 
     /// Ordered by total time, slowest first.
     func list(of collection: CollectionName, in space: AppSchema) -> [Advice] {

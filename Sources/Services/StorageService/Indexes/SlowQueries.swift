@@ -48,7 +48,7 @@ struct SlowQueries: PeriodicWork {
         do {
             try await store(seen)
         } catch {
-            advice.giveBack(seen)
+            advice.restore(seen)
             throw error
         }
     }

@@ -233,7 +233,7 @@ struct ObjectStore: Sendable {
                     SELECT item.id, \(schema?.completed(doc) ?? doc) AS doc,
                         \(Self.listing("_readers", kept: "before_readers", default: readers)) AS readers,
                         \(Self.listing("_writers", kept: "before_writers", default: writers)) AS writers\(Self.rest(access, fieldGuard, "coalesce(old.may, FALSE)") { "CASE WHEN old.may THEN old.\($0) END" })
-                    FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.unrefused(access, fieldGuard)) ORDER BY id
+                    FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.ruleCheck(access, fieldGuard)) ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
@@ -285,7 +285,7 @@ struct ObjectStore: Sendable {
         _ id: ObjectID, by document: Document, if precondition: Precondition?, includingRemoved: Bool = false,
         in scope: QueryScope
     ) async throws -> Written? {
-        let scope = scope.judging(document)
+        let scope = scope.checking(document)
         try scope.access.require(.update)
         let presets = try scope.access.presetValues(creates: false)
         let document = try presets.map { try document.without($0.presets.kept) } ?? document
@@ -376,7 +376,7 @@ struct ObjectStore: Sendable {
                 SELECT id, doc, readers, writers FROM (
                     SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc, \(readers)::text[] AS readers,
                         \(writers)::text[] AS writers\(Self.rest(access, fieldGuard))) AS new\
-                    \(Self.unrefused(access, fieldGuard, mayReplace: false))
+                    \(Self.ruleCheck(access, fieldGuard, mayReplace: false))
                 RETURNING *),
             written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
@@ -411,7 +411,7 @@ struct ObjectStore: Sendable {
                         (\(readers))::text[] AS readers,
                         (\(writers))::text[] AS writers\(Self.rest(access, fieldGuard, "TRUE") { "(SELECT \($0) FROM old)" })
                     WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
-                    OFFSET 0) AS new\(Self.unrefused(access, fieldGuard))
+                    OFFSET 0) AS new\(Self.ruleCheck(access, fieldGuard))
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
@@ -442,14 +442,14 @@ struct ObjectStore: Sendable {
         if document.readers != .absent { lists.append(", readers = \(document.readers.names)") }
         if document.writers != .absent { lists.append(", writers = \(document.writers.names)") }
         let fieldGuard = try await fieldGuard(of: document.touched, scope)
-        let judged = Self.judged(access, doc, document, precondition)
+        let resultCheck = Self.resultCheck(access, doc, document, precondition)
         let rows = try await reading(of: scope) {
             """
             WITH \(try Self.old(id, scope, .update, fieldGuard, includingRemoved: includingRemoved)),
             changed AS (
                 UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
                 -- The row is selected before the document is computed, so no operation reads a field hidden from the caller.
-                FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))\(judged)
+                FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))\(resultCheck)
                 RETURNING stored.*, \(Self.beforeNames)),
             -- To followers, a removed object is gone.
             written AS (SELECT *, 'u' AS kind FROM changed WHERE deleted IS NULL),
@@ -494,7 +494,7 @@ struct ObjectStore: Sendable {
             """
     }
 
-    private static let before = Access.judgedColumns { "\($0) AS before_\($0)" }
+    private static let before = Access.conditionColumns { "\($0) AS before_\($0)" }
     private static let beforeNames: PostgresQuery =
         "old.before_updated, old.before_version, old.before_readers, old.before_doc"
     /// For an upsert: to followers, an object that was removed has no previous state.
@@ -520,7 +520,7 @@ struct ObjectStore: Sendable {
     /// values or those of other objects.
     ///
     /// - Parameter mayReplace: Whether a row may replace an object, whose document is then `old_doc`.
-    private static func unrefused(_ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, mayReplace: Bool = true)
+    private static func ruleCheck(_ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, mayReplace: Bool = true)
         -> PostgresQuery
     {
         var conditions: [PostgresQuery] = []
@@ -547,7 +547,7 @@ struct ObjectStore: Sendable {
         guard fieldGuard != nil || access.creatable != nil || access.updatable != nil else { return "" }
         let common: PostgresQuery = "now() AS updated, NULL::timestamptz AS deleted, \(may) AS may"
         guard let old else { return ", now() AS created, 1::bigint AS version, \(common)" }
-        let past = Access.judgedColumns.map { name -> PostgresQuery in
+        let past = Access.conditionColumns.map { name -> PostgresQuery in
             "\(old(PostgresQuery(unescaped: "before_\(name)"))) AS \(PostgresQuery(unescaped: "old_\(name)"))"
         }
         return """
@@ -559,14 +559,14 @@ struct ObjectStore: Sendable {
     /// Makes an update fail if the rules do not allow its result, before a unique index could reveal values of other
     /// objects. Applied only to a row that the caller may change. `old` is the row as it was locked; `stored` can be
     /// an earlier state, from before another write for which this one has waited.
-    private static func judged(
+    private static func resultCheck(
         _ access: Access, _ doc: PostgresQuery, _ document: Document, _ precondition: Precondition?
     ) -> PostgresQuery {
         guard let updatable = access.updatable else { return "" }
         func list(_ listing: Document.Listing, _ kept: StaticString) -> PostgresQuery {
             listing == .absent ? "\(unescaped: kept)" : "\(listing.names)::text[]"
         }
-        let past = Access.judgedColumns { "old.before_\($0) AS old_\($0)" }
+        let past = Access.conditionColumns { "old.before_\($0) AS old_\($0)" }
         return """
              AND CASE WHEN old.may AND old.shows\(Self.precondition(precondition)) THEN (
                 SELECT (\(updatable)) OR storage.fail('MT403', 'update')

@@ -5,7 +5,7 @@ import MartletPostgres
 /// The caller's public profile in a rule: `{"city":"$user.city"}`, `{"$user.emailVerified":true}`.
 ///
 /// Read from the caller's document in `_User` by the statement itself, once, because nothing in the subquery depends on
-/// the row. `RulePlace` adds the condition that this document exists.
+/// the row. `RuleScope` adds the condition that this document exists.
 extension FilterCompiler {
     /// The caller's document with `emailVerified`, as a row `doc`; `users` is the scope of `_User`.
     private static func caller(_ user: String, _ users: QueryScope) throws -> PostgresQuery {

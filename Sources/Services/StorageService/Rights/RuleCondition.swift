@@ -64,14 +64,14 @@ struct RuleCondition: Sendable, Equatable {
         comparesStates: Bool? = nil
     ) {
         (self.number, self.who, self.filter, self.through, self.limits) = (number, who, filter, through, limits)
-        var words = Words()
-        words.read(filter)
-        if let limits { words.read(limits.json) }
-        namesUser = words.namesUser
-        readsProfile = words.readsProfile
-        readsBlocks = words.readsBlocks
-        self.comparesStates = comparesStates ?? words.comparesStates
-        collections = words.collections.union((through ?? []).map(\.collection))
+        var references = FilterReferences()
+        references.read(filter)
+        if let limits { references.read(limits.json) }
+        namesUser = references.namesUser
+        readsProfile = references.readsProfile
+        readsBlocks = references.readsBlocks
+        self.comparesStates = comparesStates ?? references.comparesStates
+        collections = references.collections.union((through ?? []).map(\.collection))
     }
 
     /// Whether it restricts neither objects nor changes.
@@ -149,7 +149,7 @@ struct RuleCondition: Sendable, Equatable {
     }
 
     /// What a filter mentions, at any depth.
-    private struct Words {
+    private struct FilterReferences {
         var namesUser = false
         var readsProfile = false
         var readsBlocks = false

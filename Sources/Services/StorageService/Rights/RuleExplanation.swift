@@ -138,8 +138,8 @@ struct RuleExplanation: Sendable {
     private func excess(of part: RuleCondition) -> String? {
         guard let limits = part.limits else { return nil }
         guard case .fields(let change)? = trial.test.change else { return "fields (a replacement)" }
-        let place = RulePlace(space: trial.space, collection: trial.collection, collections: [:])
-        let context = place.context(of: part, for: trial.rights.identity, .updated)
+        let ruleScope = RuleScope(space: trial.space, collection: trial.collection, collections: [:])
+        let context = ruleScope.context(of: part, for: trial.rights.identity, .updated)
         return limits.excess(of: change, ignoring: rules.presets?.kept ?? [], context).map { "fields.\($0)" }
     }
 }

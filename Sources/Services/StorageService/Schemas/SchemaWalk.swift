@@ -81,7 +81,7 @@ struct SchemaWalk {
 struct SchemaReport: Codable, Sendable, Equatable {
     static let maximumListed = 20
 
-    struct Misfit: Codable, Sendable, Equatable {
+    struct Violation: Codable, Sendable, Equatable {
         var id: String
         /// The JSON Pointer of the first value that does not fit.
         var pointer: String
@@ -94,14 +94,14 @@ struct SchemaReport: Codable, Sendable, Equatable {
     /// The number of objects that do not fit.
     var misfits = 0
     /// The first of them.
-    var first: [Misfit] = []
+    var first: [Violation] = []
 
     mutating func record(_ id: String, _ problem: ServiceError) {
         // An object that was written during the check may be found twice.
         guard !first.contains(where: { $0.id == id }) else { return }
         misfits += 1
         guard first.count < Self.maximumListed else { return }
-        first.append(Misfit(id: id, pointer: problem.field ?? "", message: problem.detail ?? ""))
+        first.append(Violation(id: id, pointer: problem.field ?? "", message: problem.detail ?? ""))
     }
 
     /// Objects do not fit, and nothing has changed.

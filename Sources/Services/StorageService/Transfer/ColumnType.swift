@@ -94,14 +94,14 @@ enum CellKind: Equatable {
 }
 
 /// The type of a column, inferred cell by cell.
-struct ColumnGuess: Sendable {
+struct ColumnTypeInference: Sendable {
     private(set) var filled = 0
     private var numbers = 0
     private var booleans = 0
     private var dates = 0
     private var nullWords = 0
 
-    mutating func see(_ cell: RawRecord.Cell) {
+    mutating func observe(_ cell: RawRecord.Cell) {
         guard !cell.text.isEmpty else { return }
         filled += 1
         // A column that has become text stays text.

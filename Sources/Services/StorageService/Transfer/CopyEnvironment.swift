@@ -74,9 +74,9 @@ struct CopyEnvironment: JobHandler {
             }
             // Unfinished builds would hold locks on the tables to be replaced.
             try await transfers.builds.stop(of: test)
-            try await copy.takePlace(tables)
-            try await copy.own()
-            try await copy.ownFiles()
+            try await copy.replaceTables(tables)
+            try await copy.copyOwnTables()
+            try await copy.copyFileRows()
             try await copy.close()
             // Not `job.finish`, because the job's row has changed since this transaction's snapshot. Repeating a copy
             // does no harm.
@@ -167,7 +167,7 @@ struct EnvironmentCopy {
     }
 
     /// Drops test's old tables, and gives the new ones their names.
-    func takePlace(_ tables: [Table]) async throws {
+    func replaceTables(_ tables: [Table]) async throws {
         try await become(test.role)
         try await Self.dropCollections(of: test, in: transaction)
         try await Self.raiseFloor(of: tables.map(\.name), in: test, transaction)
@@ -181,7 +181,7 @@ struct EnvironmentCopy {
     }
 
     /// Copies rules, schemas, roles and relations. Schemas hold from now on; the objects are copied as they are.
-    func own() async throws {
+    func copyOwnTables() async throws {
         for name in ["_collections", "_roles", "_role_members", "_role_managers", "_relations"] {
             try await become(live.role)
             // The cursor keeps the privileges of the role that declared it.
@@ -273,7 +273,7 @@ struct EnvironmentCopy {
     }
 
     /// Called after the transaction has dropped test's old files.
-    func ownFiles() async throws {
+    func copyFileRows() async throws {
         try await become(test.role)
         let (interim, own) = (try identifier(test, Self.interimFiles), try identifier(test, "_files"))
         try await transaction.execute("INSERT INTO \(own) SELECT * FROM \(interim)", timeout: timeout)

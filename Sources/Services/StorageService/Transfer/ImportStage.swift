@@ -39,7 +39,7 @@ struct ImportStage: Sendable {
 
     /// Drops the stages of imports whose process died. No other import of the app can be running, because they share a
     /// lane.
-    func dropForgotten() async throws {
+    func dropAbandoned() async throws {
         let rows = try await run(
             "SELECT tablename::text FROM pg_tables WHERE schemaname = \(space.schema) AND tablename LIKE '\\_import\\_%'"
         )
