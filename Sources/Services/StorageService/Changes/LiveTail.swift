@@ -31,10 +31,9 @@ actor LiveTail {
     private var waiting: [CheckedContinuation<Bool, Never>] = []
     private var rightsRevision = 0
     private var rightsUntil = ContinuousClock.now
-    /// How many subscribers joined with rights that changed while they were joining, and how many of them have been
-    /// checked since.
+    /// How many subscribers joined while their rights changed, and how many of these have been checked since.
     private var (staleJoins, knownStaleJoins) = (0, 0)
-    /// The latest pass over all subscribers' rights, and what it began with.
+    /// The latest pass over all subscribers' rights, with the revision and the number of joins at its start.
     private var refresh: (revision: Int, joins: Int, task: Task<Void, any Error>)?
     private var lastHeartbeat = ContinuousClock.now
     private var unwrittenFrames = 0
@@ -98,8 +97,8 @@ actor LiveTail {
         outbox.push(.hello(text(of: start, shape)))
         groups[shape, default: Group(position: position)].subscribers[number] = subscriber
         members[number] = shape
-        // The rights may have changed since they were read, and a refresh that noticed the change did not include this
-        // subscriber yet.
+        // The rights may have changed since they were read. A refresh because of that change did not include this
+        // subscriber.
         if self.rights.revision != revision { staleJoins += 1 }
         if runner == nil { self.start(at: end.snapshot) }
         guard cursor != nil else { return }
@@ -107,8 +106,7 @@ actor LiveTail {
         release(number)
     }
 
-    /// Advances an existing group until it has everything that the cursor has seen, or that the caller knows was
-    /// written.
+    /// Advances an existing group until it has every write that the cursor includes or that the caller knows of.
     private func settle(_ shape: LiveShape) async throws {
         guard groups[shape] != nil else { return }
         repeat {
@@ -298,8 +296,8 @@ actor LiveTail {
         while let batch = try await changes.changes(
             from: from, to: to, after: seq, of: shape, isPast: isPast, in: space)
         {
-            // Rights may have changed before the writes that were just read. A subscriber whose rights differ now gets
-            // none of them.
+            // The writes that were just read may be later than a change of rights. A subscriber whose rights have
+            // changed gets none of them.
             try await refreshRights()
             for row in batch.rows {
                 let change = try LiveChange(row)
@@ -372,7 +370,7 @@ actor LiveTail {
         for principal in principals {
             known[principal] = try await rights.rights(of: principal, in: space, evenIfClosed: true)
         }
-        // A pass that began later has newer rights, and knows more subscribers.
+        // A pass that began later has newer rights and includes more subscribers.
         guard revision >= rightsRevision, joins >= knownStaleJoins else { return }
         apply(known)
         (rightsRevision, knownStaleJoins) = (revision, joins)

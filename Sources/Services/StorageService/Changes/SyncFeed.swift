@@ -108,8 +108,8 @@ struct SyncFeed: Sendable {
     ) async throws -> Page {
         let rows: PostgresRows
         do {
-            // The shorter time limit for rules that read other objects does not apply here: a device that cannot narrow
-            // its first walk would never get past the object at which it was stopped.
+            // The shorter time limit for rules that read other objects does not apply here: a device cannot narrow its
+            // first walk, so it would be stopped at the same object each time.
             rows = try await changes.run(try Self.walking(query, after: last, in: scope), in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
             return Page(
@@ -148,9 +148,9 @@ struct SyncFeed: Sendable {
 
     // MARK: The log
 
-    /// For each changed object, its states at `from` and at `to`. An object that the caller could see at `from` but not
-    /// at `to` counts as deleted; one that it could see at neither is omitted. Since `to` may be long ago, an object
-    /// that the caller may not see now counts as invisible at `to`.
+    /// Compares the states of each changed object at `from` and at `to`. An object that the caller could see at `from`
+    /// but not at `to` counts as deleted. One that the caller could see at neither is omitted. Since `to` may be long
+    /// ago, an object that the caller may not see now counts as invisible at `to`.
     private func changed(
         _ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ cursor: ChangeCursor?, _ end: ChangeStore.End,
         _ scope: QueryScope

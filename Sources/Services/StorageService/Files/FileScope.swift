@@ -18,7 +18,7 @@ struct FileScope: Sendable {
     }
 
     var identity: Identity { rights.identity }
-    /// What an absent list of readers or writers means: everyone, or only the master key.
+    /// Decides what an absent list of readers or writers means: everyone, or only the master key.
     var spaceAccess: SpaceAccess { rights.spaceAccess }
     var credentialID: String { principal.credentialID }
 

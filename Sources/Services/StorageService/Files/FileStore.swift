@@ -5,7 +5,7 @@ import MartletFiles
 import MartletPostgres
 
 /// The database's records of an app's files. Every statement runs under the app's own role. Each change is one
-/// statement; a second one only finds out why nothing was changed.
+/// statement; if it changes nothing, a second one finds the reason.
 ///
 /// Triggers maintain the space's usage (`FileQuota`) and keep the readers in a file's history equal to those of the
 /// file.
@@ -77,7 +77,7 @@ struct FileStore: Sendable {
     {
         let rows = try await write(try put(content, at: path, grants, condition, scope), in: scope.space)
         if let row = rows.first { return Written(rows: rows, isNew: try row.decode(1)) }
-        // Neither created nor changed: not allowed, or the precondition failed.
+        // Nothing was written, because the caller may not write it or the precondition failed.
         try await checkWritable(path, in: scope)
         throw ServiceError(.preconditionFailed)
     }
@@ -277,7 +277,7 @@ struct FileStore: Sendable {
     }
 
     static let forbidden = ServiceError(.forbidden, "You are not among the file's writers.")
-    /// Says nothing about the path, at which there may be a file that the caller may not see.
+    /// The message does not depend on the path, because there may be a file that the caller may not see.
     static let anonymous = ServiceError(
         .forbidden, "In this environment, only signed-in users can store new files.")
 

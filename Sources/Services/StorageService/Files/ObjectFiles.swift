@@ -36,8 +36,8 @@ struct FileBinding: Sendable {
 
 /// The files that fields of objects name.
 ///
-/// Whoever may read the field may read a file that is bound to it. It takes two to share a file in this way: a writer
-/// of the file binds it to the field, and a writer of the object names it there. Its path alone gives no access.
+/// Whoever may read the field may read a file that is bound to it. To share a file in this way, a writer of the file
+/// must bind it to the field, and a writer of the object must name it in the field. A path alone gives no access.
 struct ObjectFiles: Sendable {
     let files: FileStore
 

@@ -8,14 +8,15 @@ import MartletPostgres
 /// remains of interrupted thumbnail processes.
 ///
 /// The age counts from when a blob was first seen without a row (`_orphans`), not from when it was written. The bytes
-/// therefore remain available to readers of a file that was just replaced, and to backups whose bytes were copied after
+/// therefore remain available to readers of a file that was just replaced, and to a backup that copies the bytes after
 /// the database. Any copy of the service may run this at any time.
 struct OrphanFileSweep: PeriodicWork {
     /// The script that created `_orphans`. A space that has not been used since the script was added is skipped until
     /// its next use.
     private static let neededVersion = 6
     private static let pageLength = 1_000
-    /// The minimum age of an orphan. A blob is written before its row, so a younger blob may only appear to be one.
+    /// The minimum age of an orphan. A blob is written before its row, so the row of a younger blob may be about to be
+    /// written.
     private static let newness: TimeInterval = 3_600
 
     let postgres: PostgresClient

@@ -107,8 +107,8 @@ struct BeforeHooks: Sendable {
         }
     }
 
-    /// Adds the client's id and lists of readers and writers if the hook does not name any: omitting them must not open
-    /// an object to everyone.
+    /// Adds the client's id and lists of readers and writers if the hook's object has none. Otherwise a hook that omits
+    /// the lists would open the object to everyone.
     private static func completed(_ object: JSONValue, by document: Document?) -> JSONValue {
         guard case .object(var members) = object, let document else { return object }
         func add(_ field: SystemField, _ value: JSONValue?) {

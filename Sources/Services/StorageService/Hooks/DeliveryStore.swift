@@ -83,8 +83,8 @@ struct DeliveryStore: Sendable {
                 """)
             guard let row = locked.first else { return false }
             // The snapshot is taken after locking, because an earlier one might be older than the position that another
-            // copy has just reached. The snapshot need not be `durable`, because committing this transaction also
-            // flushes the end of every transaction that the snapshot sees as ended.
+            // copy has just reached. It need not be `durable`: the commit of this transaction also flushes the log
+            // records of every transaction that the snapshot sees as ended.
             let now = try await transaction.query(
                 """
                 SELECT pg_current_snapshot()::text, \(epoch),
@@ -113,8 +113,8 @@ struct DeliveryStore: Sendable {
             let hasMore = try taken.decode(0, as: Bool.self)
             let last = try taken.decode(1, as: Int64?.self)
             let (newFrom, newTo, seq) = hasMore ? (from, to.text, last ?? 0) : (to, nil, 0)
-            // An unchanged position is not written again, because the next pass would take each such write for a new
-            // change.
+            // An unchanged position is not written again, because each such write would count as a new change in the
+            // next pass.
             guard try hasMore || row.decode(4, as: String?.self) != nil || taken.decode(2, as: Bool.self) else {
                 return false
             }

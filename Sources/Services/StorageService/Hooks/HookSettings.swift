@@ -6,8 +6,8 @@ import MartletHTTP
 /// Settings and limits for calls of hooks.
 public struct HookSettings: Sendable {
     let secrets: HookSecrets
-    /// Whether hooks may have private, loopback and link-local addresses and use plain HTTP, for servers in one's own
-    /// network.
+    /// Whether hooks may have private, loopback and link-local addresses and use plain HTTP, for servers in the
+    /// operator's own network.
     public var arePrivateAddressesAllowed = false
     /// The maximum number of concurrent calls by this copy of the service for one space.
     public var maximumCalls = 512

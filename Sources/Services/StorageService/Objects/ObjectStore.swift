@@ -8,7 +8,8 @@ import MartletPostgres
 struct ObjectStore: Sendable {
     /// Larger pages are refused, because their complete text would have to be in memory, here and in PostgreSQL.
     ///
-    /// A running size keeps further rows out of the aggregate, so PostgreSQL does not exceed the limit either.
+    /// The statement keeps a running size and leaves further rows out of the aggregate, so PostgreSQL's memory is
+    /// limited, too.
     static let maximumPageSizeInBytes = 16 << 20
     /// Larger pages are only read once the process's budget for answers has room for them.
     static let smallPageSizeInBytes = 512 << 10
@@ -497,7 +498,7 @@ struct ObjectStore: Sendable {
     private static let before = Access.conditionColumns { "\($0) AS before_\($0)" }
     private static let beforeNames: PostgresQuery =
         "old.before_updated, old.before_version, old.before_readers, old.before_doc"
-    /// For an upsert: to followers, an object that was removed has no previous state.
+    /// For an upsert. Followers see a removed object as absent, so its change has no previous state.
     private static let upsertedBefore: PostgresQuery = """
         CASE WHEN old.deleted IS NULL THEN old.before_updated END AS before_updated, \
         CASE WHEN old.deleted IS NULL THEN old.before_version END AS before_version, \
@@ -507,7 +508,7 @@ struct ObjectStore: Sendable {
     private static let noBefore: PostgresQuery = """
         NULL::timestamptz AS before_updated, NULL::bigint AS before_version, NULL::text[] AS before_readers, NULL::jsonb AS before_doc
         """
-    /// For an upsert: to followers, a restored object is new.
+    /// For an upsert. Followers see a restored object as new.
     private static let kind: PostgresQuery =
         "CASE WHEN u.is_new OR old.deleted IS NOT NULL THEN 'c' ELSE 'u' END AS kind"
 
@@ -535,7 +536,7 @@ struct ObjectStore: Sendable {
         return conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
     }
 
-    /// The other columns of a new row, which conditions may name.
+    /// The remaining columns of a new row, because conditions may name them.
     ///
     /// - Parameters:
     ///   - may: Whether the caller may replace the object that has the row's id.
@@ -557,8 +558,8 @@ struct ObjectStore: Sendable {
     }
 
     /// Makes an update fail if the rules do not allow its result, before a unique index could reveal values of other
-    /// objects. Applied only to a row that the caller may change. `old` is the row as it was locked; `stored` can be
-    /// an earlier state, from before another write for which this one has waited.
+    /// objects. Applied only to a row that the caller may change. `old` is the row as it was locked. `stored` can be an
+    /// earlier state, if this write had to wait for another one.
     private static func resultCheck(
         _ access: Access, _ doc: PostgresQuery, _ document: Document, _ precondition: Precondition?
     ) -> PostgresQuery {
@@ -725,7 +726,7 @@ struct ObjectStore: Sendable {
         // other statement waits for it.
         do {
             return try await postgres.withTransaction(role: space.role) { transaction in
-                // A wait for a lock ends first, because it says nothing about the patterns.
+                // The lock timeout is shorter, so that a wait for a lock is not taken for a slow pattern.
                 try await transaction.executeScript(
                     """
                     SET LOCAL statement_timeout = '\(Self.costlySeconds)s';

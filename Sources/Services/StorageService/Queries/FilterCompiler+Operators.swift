@@ -67,8 +67,8 @@ extension FilterCompiler {
         filter.uses.append(IndexUse(field: target.name, kind: kind))
     }
 
-    /// Notes which index supports an equality condition: that of the id, or the one for equality in documents. The
-    /// latter covers neither null nor whole lists; for these and other system fields an ordered index is needed.
+    /// Records which index supports an equality condition: that of the id, or the one for equality in documents. The
+    /// latter covers neither null nor whole lists; these, and other system fields, need an ordered index.
     mutating func useEquality(_ target: Target, _ value: JSONValue) {
         switch (target, value) {
         case (.system(.id), _): use(target, .equality)

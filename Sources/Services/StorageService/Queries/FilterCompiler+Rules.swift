@@ -46,8 +46,8 @@ extension FilterCompiler {
 
     /// A condition on the objects to which the Pointer at the beginning of a name points, or those in a list there.
     ///
-    /// `OFFSET 0` keeps the planner from joining the collections: each row is probed by primary key once it is read,
-    /// and the plan of the list is the same as without the rule.
+    /// `OFFSET 0` keeps the planner from joining the collections. The other object is looked up by primary key for each
+    /// row that is read, and the plan of the list is the same as without the rule.
     mutating func throughPointer(
         _ hop: RuleCondition.Hop, _ rest: String, _ value: JSONValue, _ rule: ConditionContext, depth: Int
     ) throws -> PostgresQuery {
@@ -111,7 +111,8 @@ extension FilterCompiler {
 
     /// As `Target.comparison`, for a variable; nil for any other value.
     ///
-    /// Times are the statement's, not bound values, so that the text of a rule does not change with the clock.
+    /// Times are expressions of the statement, not bound values, so that the compiled rule does not change with the
+    /// clock.
     mutating func variableComparison(
         _ target: Target, _ sign: StaticString, _ value: JSONValue
     ) throws -> PostgresQuery? {
@@ -137,7 +138,7 @@ extension FilterCompiler {
         }
     }
 
-    /// No index contains the times in documents in the form that is compared here.
+    /// No index supports this comparison, because documents store times in another form.
     private mutating func timeComparison(
         _ target: Target, _ sign: StaticString, _ time: PostgresQuery
     ) -> PostgresQuery {

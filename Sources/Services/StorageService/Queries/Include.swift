@@ -108,7 +108,8 @@ struct Inclusion {
     {
         let element = Self.alias("element", depth)
         let each = try object("\(element).item", classes, include)
-        // A single pointer is treated as a list of one, so that the statement contains the included object only once.
+        // A single pointer is treated as a list with one element, so that the subquery for the included object occurs
+        // only once in the statement.
         return """
             CASE WHEN \(value) IS NOT NULL THEN (
                 SELECT CASE WHEN jsonb_typeof(\(value)) = 'array'

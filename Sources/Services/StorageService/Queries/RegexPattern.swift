@@ -132,7 +132,7 @@ struct RegexPattern {
             }
         }
         if let literal { return (text, literal.isEmpty ? nil : literal, true) }
-        // An alternative inside parentheses does not affect the prefix before them; one outside returned above.
+        // An alternative inside parentheses does not affect the prefix before them; one outside has returned above.
         return (text, prefix.flatMap { $0.isEmpty ? nil : $0 }, false)
     }
 

@@ -223,8 +223,8 @@ struct Access: Sendable {
 
     /// How long a statement may take that reads objects for this identity; nil for the client's limit.
     ///
-    /// Rules that look at other objects cost time for each object that a filter finds, and without an index it finds
-    /// the whole collection. Meanwhile the statement has one of a few connections.
+    /// Rules that read other objects take time for each object that the filter selects, and without an index that is
+    /// the whole collection. Meanwhile the statement occupies one of a few connections.
     var timeLimit: Duration? {
         let lists = [Operation.get, .find, .count].compactMap(rules.grantees) + (rules.hidden ?? [:]).values
         let readsOthers = lists.contains { list in

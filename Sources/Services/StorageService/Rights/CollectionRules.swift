@@ -34,8 +34,8 @@ struct CollectionRules: Sendable, Equatable {
         (self.rules, self.hidden, self.defaults) = (rules, hidden, defaults)
     }
 
-    /// Not `Decodable`, whose containers compare names as Swift compares text, so that one of two fields that look
-    /// alike would be lost.
+    /// Does not use `Decodable`: its containers compare names as Swift compares strings, so one of two fields whose
+    /// names look alike would be lost.
     ///
     /// - Throws: `invalid-body` naming a member that is unknown, occurs twice, or has the wrong type.
     init(_ value: JSONValue) throws {
@@ -127,8 +127,8 @@ struct CollectionRules: Sendable, Equatable {
         return changed
     }
 
-    /// Fields that identify an object's owner: those through which the rules let users change or delete it, where not
-    /// everyone may.
+    /// Fields that identify an object's owner: those through which the rules let users change or delete the object.
+    /// None if every user may change it.
     var ownerFields: [FieldPath] { changers(\.ownerFields) }
 
     /// The owner fields, and the fields that name users who may change or delete an object only in some states. Such

@@ -90,8 +90,8 @@ struct RuleReport: Sendable {
         return access
     }
 
-    /// The users and roles in the list, then those in the rules for reading. If everyone may change what they can read,
-    /// for example, only the latter name who may.
+    /// The users and roles in the list, then those in the rules for reading. The latter matter if, for example,
+    /// everyone may change what they can read: then only the rules for reading name anyone.
     private func names(_ grantees: Grantees?) -> ArraySlice<String> {
         var known: Set<String> = ["authenticated"]
         return [grantees, rules.grantees(.get), rules.grantees(.find)].flatMap { list in

@@ -76,7 +76,7 @@ extension RulesStore {
         return checked
     }
 
-    /// Reads the rules of all collections and keeps others from changing them until the transaction ends.
+    /// Reads the rules of all collections and locks them until the transaction ends.
     private static func lock(of space: AppSchema, _ transaction: PostgresTransaction) async throws -> Stored {
         let table = try space.own("_collections")
         try await transaction.execute("LOCK TABLE \(table) IN SHARE ROW EXCLUSIVE MODE")

@@ -13,7 +13,7 @@ struct SchemaWalk {
         (self.schema, self.table, self.collection) = (schema, table, collection)
     }
 
-    /// What the transaction sees, and the identity of the table.
+    /// The transaction's snapshot, and the identity of the table.
     func start(_ transaction: PostgresTransaction) async throws -> (snapshot: String, oid: Int) {
         let row = try await transaction.query(
             "SELECT pg_current_snapshot()::text, to_regclass(\(table.quoted))::oid::bigint")[0]
@@ -77,7 +77,7 @@ struct SchemaWalk {
     }
 }
 
-/// What the objects of a collection lack to fit a schema.
+/// The objects of a collection that do not fit a schema.
 struct SchemaReport: Codable, Sendable, Equatable {
     static let maximumListed = 20
 

@@ -120,8 +120,8 @@ struct CSVTable: Sendable {
         }
     }
 
-    /// Quotes the text where RFC 4180 requires it, and also where a reader would drop spaces or an empty string, or
-    /// would split at `;` or a tab.
+    /// Quotes the text if RFC 4180 requires it, and also if a reader might otherwise drop spaces or an empty string, or
+    /// split the text at `;` or a tab.
     private static func cell(_ text: String) -> String {
         let isPlain =
             !text.isEmpty && !text.hasPrefix(" ") && !text.hasSuffix(" ")

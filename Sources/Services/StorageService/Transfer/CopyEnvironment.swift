@@ -78,10 +78,11 @@ struct CopyEnvironment: JobHandler {
             try await copy.copyOwnTables()
             try await copy.copyFileRows()
             try await copy.close()
-            // Not `job.finish`, because the job's row has changed since this transaction's snapshot. Repeating a copy
-            // does no harm.
+            // The transaction cannot end the job with `job.finish`, because the job's row has changed since the
+            // transaction's snapshot. So the job may run twice, but repeating a copy does no harm.
             try await job.report(
-                JobProgress(done: report.objects, total: report.objects, message: "taking place"), isImportant: true)
+                JobProgress(done: report.objects, total: report.objects, message: "replacing the test data"),
+                isImportant: true)
             return report
         }
         transfers.rights.forgetAll()
@@ -210,9 +211,9 @@ struct EnvironmentCopy {
         }
     }
 
-    /// Closes the test environment to clients, in the same transaction: the users who may sign up in test differ from
-    /// those in live. What is closed in live because no rule allows it is also closed in the copy, even after the copy
-    /// is opened.
+    /// Closes the test environment to clients in the same transaction, because other users may sign up in test than in
+    /// live. An operation that no rule allows in a closed live environment is also closed in the copy, even after the
+    /// copy is opened.
     func close() async throws {
         try await transaction.executeScript("RESET ROLE")
         let rows = try await transaction.query("SELECT access FROM storage.spaces WHERE schema = \(live.schema)")

@@ -120,7 +120,7 @@ struct ImportCollection: JobHandler {
                     if columns?.isTypeMissing == false { throw TypesKnown() }
                     position += portion.readableBytes
                     try await job.report(
-                        JobProgress(done: position, total: options.sizeInBytes, message: "finding types"))
+                        JobProgress(done: position, total: options.sizeInBytes, message: "detecting column types"))
                 }
                 try checkEnd(position)
                 try inspectColumns(try splitter.finish())

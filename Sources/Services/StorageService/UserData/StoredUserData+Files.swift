@@ -39,8 +39,8 @@ extension StoredUserData {
         """
     }
 
-    /// Makes the user the only writer again of hidden objects that only they could read or write, so that the erasure
-    /// of objects finds these.
+    /// Makes the user the only writer again of hidden objects that nobody else could read or write. The erasure of
+    /// objects then finds them.
     private func restoreWritersOfHiddenObjects(of owner: Owner) async throws {
         let reports = try owner.space.own("_reports")
         let alone = PostgresJSON(JSONValue.array([.string(owner.id)]).text)

@@ -42,7 +42,7 @@ extension StoredUserData {
         func rest(_ owner: Owner) -> PostgresQuery? {
             let fields = rules.sharerFields
             guard !fields.isEmpty else { return nil }
-            // With a value that counts as another user, so that the result is never NULL.
+            // The member `other` counts as another user, so that the result is never NULL.
             let paths = Self.paths(fields, in: "doc", and: "other")
             return """
                 (storage.without_user(jsonb_build_object('doc', doc, 'other', TRUE), \(paths), \(owner.id))->'doc')
