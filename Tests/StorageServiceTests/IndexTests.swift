@@ -129,7 +129,7 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["t"]}"#).status == 201)
-        // Incompressible, or PostgreSQL would store it in the index after all.
+        // The text cannot be compressed. Otherwise PostgreSQL would accept it in the index.
         let text = (0..<1_000).map { _ in UUIDv7.make() }.joined()
         try await app.expectRefusal(.limitExceeded) { try await app.client.post("/storage/Note", #"{"t":"\#(text)"}"#) }
     }
@@ -238,7 +238,7 @@ import Testing
         #expect(!plan.contains("Seq Scan"), "\(plan)")
     }
 
-    @Test func `a value in PostgreSQL's sample is not assumed to be in one row of a hundred`() async throws {
+    @Test func `a value in PostgreSQL's sample is still looked up by index`() async throws {
         let large = try await Self.large.value
         let rows = try await large.app.superuser.query(
             """
@@ -330,7 +330,7 @@ import Testing
         }
     }
 
-    @Test func `builds take turns, a cancelled one leaves the queue, and too many are refused`() async throws {
+    @Test func `builds run one at a time, a cancelled one leaves the queue, and too many are refused`() async throws {
         let buildSemaphore = IndexStore.makeBuildSemaphore()
         let counts = Counts()
         let (entered, entering) = AsyncStream.makeStream(of: Void.self)

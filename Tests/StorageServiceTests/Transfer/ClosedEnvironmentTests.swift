@@ -70,7 +70,7 @@ import Testing
         #expect(try await app.testClient.get("/storage/Note")["count"] == "0")
     }
 
-    @Test func `a failed copy keeps no one out`() async throws {
+    @Test func `a failed copy does not close the environment`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"z"}"#)
