@@ -76,7 +76,7 @@ struct ChangeCursor: Sendable, Hashable {
         }
     }
 
-    /// The snapshot after which the follower may lack changes.
+    /// The follower has all changes up to this snapshot, and may lack later ones.
     var start: Snapshot {
         switch position {
         case .at(let snapshot), .within(let snapshot, _, _), .walking(let snapshot, _): snapshot

@@ -32,7 +32,7 @@ actor LiveTail {
     private var rightsRevision = 0
     private var rightsUntil = ContinuousClock.now
     /// How many subscribers joined while their rights changed, and how many of these have been checked since.
-    private var (staleJoins, knownStaleJoins) = (0, 0)
+    private var (staleJoins, checkedStaleJoins) = (0, 0)
     /// The latest pass over all subscribers' rights, with the revision and the number of joins at its start.
     private var refresh: (revision: Int, joins: Int, task: Task<Void, any Error>)?
     private var lastHeartbeat = ContinuousClock.now
@@ -40,7 +40,7 @@ actor LiveTail {
 
     private struct Group {
         var position: Snapshot
-        /// Whether some but not all of the changes after `position` have been handed out.
+        /// Whether some but not all of the changes after `position` have been delivered.
         var isPartial = false
         var subscribers: [Int: Subscriber] = [:]
     }
@@ -184,8 +184,8 @@ actor LiveTail {
                 tasks.addTask {
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil { signal.wake(space.schema) }
                 }
-                // Rights are refreshed ahead of the cycle that needs them: this takes a tenth of a second for two
-                // thousand users and would delay events.
+                // Rights are refreshed before they expire. Refreshing them in the cycle would delay events: it takes a
+                // tenth of a second for two thousand users.
                 tasks.addTask { [weak self] in
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil {
                         try? await self?.refreshRights(ahead: RightsStore.validity / 2)
@@ -235,7 +235,7 @@ actor LiveTail {
         let before = groups.mapValues(\.position)
         let latest = try await changes.changedCollections(of: Array(collections), since: lastSnapshot, in: space)
         guard generation == self.generation else { return }
-        guard latest.end.epoch == epoch else { return startOver() }
+        guard latest.end.epoch == epoch else { return endAll() }
         let known = lastSnapshot
         var lagging: [LiveShape] = []
         for (shape, group) in groups {
@@ -276,7 +276,7 @@ actor LiveTail {
         } catch let problem as ServiceError where problem.isCallersFault {
             close(shape, with: .error(problem))
         } catch {
-            // Changes that were already handed out must not be repeated, so the streams end and clients reconnect with
+            // Changes that were already delivered must not be repeated, so the streams end and clients reconnect with
             // their cursors.
             close(shape)
         }
@@ -352,7 +352,7 @@ actor LiveTail {
     /// - Parameter ahead: How long before their expiry rights are refreshed.
     private func refreshRights(ahead: Duration = .zero) async throws {
         let (revision, joins, now) = (rights.revision, staleJoins, ContinuousClock.now)
-        guard revision != rightsRevision || rightsUntil < now + ahead || joins != knownStaleJoins else { return }
+        guard revision != rightsRevision || rightsUntil < now + ahead || joins != checkedStaleJoins else { return }
         // Groups that are read at the same time share a pass.
         if let refresh, refresh.revision == revision, refresh.joins == joins { return try await refresh.task.value }
         let task = Task { try await refreshAll(at: revision, joins, now, ahead) }
@@ -371,9 +371,9 @@ actor LiveTail {
             known[principal] = try await rights.rights(of: principal, in: space, evenIfClosed: true)
         }
         // A pass that began later has newer rights and includes more subscribers.
-        guard revision >= rightsRevision, joins >= knownStaleJoins else { return }
+        guard revision >= rightsRevision, joins >= checkedStaleJoins else { return }
         apply(known)
-        (rightsRevision, knownStaleJoins) = (revision, joins)
+        (rightsRevision, checkedStaleJoins) = (revision, joins)
         rightsUntil = now + RightsStore.validity
     }
 
@@ -426,8 +426,8 @@ actor LiveTail {
         }
     }
 
-    /// Ends every stream because the log is no longer the same.
-    private func startOver() {
+    /// Ends every stream, because the log was replaced.
+    private func endAll() {
         for shape in groups.keys { close(shape, with: .error(ServiceError(.cursorExpired))) }
     }
 }

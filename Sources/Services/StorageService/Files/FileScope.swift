@@ -51,10 +51,10 @@ struct FileScope: Sendable {
         return "(\(name) IS NULL OR \(name) && \(identity.names))"
     }
 
-    /// Whether the caller may store a file where there is none.
+    /// Whether the caller may store a file at a path that has none.
     var mayCreate: Bool { identity != .anonymous || spaceAccess == .open }
 
-    /// The readers and writers of a new file for which none are given; nil for no list.
+    /// The readers and writers of a new file for which the request gives none; nil for no list.
     var defaultList: [String]? { spaceAccess == .open ? nil : identity.userID.map { [$0] } }
 }
 

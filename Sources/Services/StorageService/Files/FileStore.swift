@@ -49,7 +49,7 @@ struct FileStore: Sendable {
 
     /// Checks, before any bytes arrive, whether the path may be written; `put` checks again.
     ///
-    /// - Throws: `forbidden` if someone else's file is there, or none and the caller may not create one.
+    /// - Throws: `forbidden` if the path has someone else's file, or if it has none and the caller may not create one.
     func checkWritable(_ path: FilePath, in scope: FileScope) async throws {
         let rows = try await run(
             "SELECT \(scope.writable) FROM \(try scope.space.own("_files")) WHERE path = \(path.text)",
@@ -108,7 +108,7 @@ struct FileStore: Sendable {
     ///
     /// While there is a `scanFile` hook, the file is not readable before the hook's verdict.
     ///
-    /// - Parameter extra: An additional `WITH` part, and a condition without which nothing happens.
+    /// - Parameter extra: An additional `WITH` part, and a condition; if it is false, nothing is written.
     func put(
         _ content: Content, at path: FilePath, _ grants: FileGrants, _ condition: FileCondition, _ scope: FileScope,
         extra: (with: PostgresQuery, condition: PostgresQuery)? = nil

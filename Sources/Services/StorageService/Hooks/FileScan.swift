@@ -38,7 +38,7 @@ struct FileScan: Sendable {
             // This copy is shutting down.
         } catch {
             logger.warning(
-                "Could not have a file scanned; retrying.",
+                "Could not scan a file; retrying.",
                 metadata: ["delivery.id": "\(claim.webhookID)", "error.cause": "\(error)"])
         }
     }

@@ -17,7 +17,7 @@ struct Hook: Sendable, Equatable {
     static let maximumPerSpace = 50
     static let timeoutRange = 100...10_000
     static let defaultTimeoutInMilliseconds = 5_000
-    /// How long requests are also signed with the former secret after it was replaced.
+    /// How long requests are also signed with the former secret after its replacement.
     static let formerSecretSeconds = 86_400
 
     var name: String

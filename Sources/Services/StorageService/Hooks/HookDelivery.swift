@@ -64,7 +64,7 @@ final class HookDelivery: Service {
     private func serve(_ keys: @escaping @Sendable () async throws -> [Key]) async {
         await withDiscardingTaskGroup { group in
             await NotifiedLoop(every: Self.searchInterval, jitter: 0.8...1.2).run {
-                await attempt("Could not look for new hooks; retrying in five seconds.", logger: logger) {
+                await attempt("Could not search for new hooks; retrying in five seconds.", logger: logger) {
                     for key in try await keys() {
                         let isNew = served.withLock { $0.count < Self.maximumHooks && $0.insert(key).inserted }
                         guard isNew else { continue }
@@ -121,7 +121,7 @@ final class HookDelivery: Service {
                     rounds += 1
                 } catch {
                     logger.warning(
-                        "Could not make a hook's deliveries; retrying.",
+                        "Could not process a hook's deliveries; retrying.",
                         metadata: ["hook.name": "\(key.hook)", "error.cause": "\(error)"])
                     try? await Task.sleep(for: settings.pollInterval)
                 }

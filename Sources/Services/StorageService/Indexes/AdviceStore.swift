@@ -34,7 +34,7 @@ final class AdviceStore: Sendable {
         var count: Int
         var meanMilliseconds: Int
         var slowestMilliseconds: Int
-        /// The body of the call that creates a suitable index; nil if none would help, or it exists.
+        /// The body of the call that creates a suitable index; nil if no index would help, or if it exists.
         var index: Suggestion?
     }
 

@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Once per user and object: another report of the same object changes nothing and is answered with the first one.
+/// A user can report an object once; the answer to another report of it is the first report.
 struct ReportObject: Endpoint {
     static let route = Route(
         .post, "/storage/{collection}/{id}/report", "reportObject", "Reports an object to the app's moderators.",

@@ -41,7 +41,7 @@ struct Document: Sendable {
     struct Touched: Sendable, Equatable {
         /// All fields that the write names.
         var written: Set<FieldName> = []
-        /// Fields that it does not just remove, to which the rule `addField` applies.
+        /// Fields to which the rule `addField` applies: those that the write does not just remove.
         var added: Set<FieldName> = []
         /// Fields whose new value depends on the stored one: those with an operation or a dotted name.
         var operated: Set<FieldName> = []

@@ -44,7 +44,8 @@ extension FilterCompiler {
             """, field: field)
     }
 
-    /// A condition on the objects to which the Pointer at the beginning of a name points, or those in a list there.
+    /// A condition on the object of the Pointer at the beginning of a name, or on the objects of a list of Pointers
+    /// there.
     ///
     /// `OFFSET 0` keeps the planner from joining the collections. The other object is looked up by primary key for each
     /// row that is read, and the plan of the list is the same as without the rule.

@@ -4,8 +4,8 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Fields whose pointers are to be replaced by the objects to which they point: a tree of names, with `*` for every
-/// field that contains pointers.
+/// The fields whose pointers are replaced by their objects, as a tree of names. `*` stands for every field that
+/// contains pointers.
 struct Include: Sendable {
     static let maximumDepth = 4
     static let maximumFields = 20
@@ -52,8 +52,8 @@ struct Include: Sendable {
 
 /// Generates the SQL for included objects: a subquery by primary key for each, in the statement that reads the page.
 ///
-/// The collections to which a field points are known from the types that were written to it. Objects that are removed
-/// or that the caller may not get are omitted: the key is absent, or the list lacks the element.
+/// The types that were written to a field tell to which collections it points. Objects that are removed or that the
+/// caller may not get are omitted: the key is absent, or the list is shorter.
 struct Inclusion {
     let scope: QueryScope
     let known: [String: RightsStore.Collection]

@@ -54,7 +54,7 @@ struct ListQuery: Sendable {
 
     /// - Throws: as `FilterCompiler`.
     mutating func add(_ filter: JSONValue, in scope: QueryScope) throws {
-        // Reports errors even if there is nothing to read.
+        // Reports errors even if the collection is missing.
         _ = try FilterCompiler.filter(filter, in: scope)
         filters.append(filter)
     }

@@ -31,8 +31,8 @@ extension CollectionRules {
         }
     }
 
-    /// The same rules, in which every entry says to which collections its Pointers point, so that no Pointer written
-    /// later leads elsewhere.
+    /// The same rules, with the collection of every Pointer in a condition. Pointers written later cannot lead to
+    /// another collection then.
     ///
     /// - Parameter fields: The types of each collection's fields.
     /// - Throws: `invalid-body` naming a path whose collection is not known.

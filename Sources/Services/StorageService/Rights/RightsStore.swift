@@ -194,8 +194,11 @@ final class RightsStore: Sendable {
             return try CollectionRules(JSONValue(parsing: text.utf8))
         } catch {
             logger.error(
-                "The rules of a collection cannot be read. It is closed to clients.",
-                metadata: ["space": "\(space.schema)", "collection": "\(collection)", "error": "\(error)"])
+                "Could not read the rules of a collection; the collection is closed to clients.",
+                metadata: [
+                    "storage.schema": "\(space.schema)", "storage.collection": "\(collection)",
+                    "error.cause": "\(error)",
+                ])
             return .closed
         }
     }

@@ -28,7 +28,7 @@ struct RoleManagement: Sendable {
             """
     }
 
-    /// Locks the role, so that changes of its members take turns, and checks that the caller manages it.
+    /// Locks the role, so that changes of its members are serialized, and checks that the caller manages it.
     ///
     /// - Throws: `role-not-found` for the app's server, `forbidden` for everyone else.
     func lock(_ role: String, for caller: Identity, _ transaction: PostgresTransaction) async throws {

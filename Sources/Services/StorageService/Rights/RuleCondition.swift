@@ -32,7 +32,7 @@ struct RuleCondition: Sendable, Equatable {
     struct Hop: Sendable, Equatable {
         let path: String
         let collection: CollectionName
-        /// The collection in whose queries the path stands; nil if it is one of the object itself.
+        /// The collection whose queries in the filter contain the path; nil for a path of the object itself.
         var query: CollectionName?
 
         var name: String { Self.name(path, query) }

@@ -25,9 +25,9 @@ struct RuleReport: Sendable {
     let rules: CollectionRules
     let spaceAccess: SpaceAccess
 
-    /// The kinds of caller who may perform the operation, largest first. A kind is only listed if it may do more than
-    /// those before it. An empty list means nobody but the master key. At most `maximumNames` users and roles are
-    /// checked.
+    /// The kinds of caller who may perform the operation, beginning with the largest. A kind is only listed if it may
+    /// do more than the kinds before it. An empty list means nobody but the master key. At most `maximumNames` users
+    /// and roles are checked.
     func kinds(of operation: CollectionRules.Operation) -> [Kind] {
         kinds("rules.\(operation.rawValue)", rules.grantees(operation), { $0.reach(of: operation) }) {
             .none.replacing(operation, with: $0)

@@ -66,7 +66,10 @@ struct RuleTest: Sendable {
         change = try Self.readChange(body)
         guard (change != nil) == (operation == .update) else {
             throw ServiceError(
-                .invalidBody, "An update, and nothing else, has a \"change\" or a \"replacement\".", field: "change")
+                .invalidBody,
+                """
+                A "change" or a "replacement" is required for update, and not allowed for other operations.
+                """, field: "change")
         }
     }
 
@@ -113,7 +116,7 @@ struct RuleTest: Sendable {
         var code: String?
         /// The entry that was nearest to admitting it.
         var nearest: Obstacle?
-        /// What else stands in the way.
+        /// The other obstacles.
         var others: [Obstacle]?
     }
 

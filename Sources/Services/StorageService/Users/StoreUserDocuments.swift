@@ -3,8 +3,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Stores public profiles in `_User`, at least once and in any order: a version that is not newer than the stored one
-/// changes nothing. For our own processes only.
+/// Stores public profiles in `_User`. They may arrive more than once and in any order: a version that is not newer than
+/// the stored one is ignored. For our own processes only.
 struct StoreUserDocuments: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/users/documents")
 
