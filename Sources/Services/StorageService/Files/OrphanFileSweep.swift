@@ -28,7 +28,7 @@ struct OrphanFileSweep: PeriodicWork {
 
     func work() async throws { await sweepEverywhere(at: settings.now()) }
 
-    /// Collects orphans in every space. An error in one space is logged and does not affect the others.
+    /// Removes orphans in every space. An error in one space is logged and does not affect the others.
     func sweepEverywhere(at now: Date) async {
         do {
             try await settings.thumbnailer.removeAbandoned(before: now.addingTimeInterval(-3_600))
@@ -45,7 +45,7 @@ struct OrphanFileSweep: PeriodicWork {
             .map { try $0.decode(0) }
         } catch {
             logger.warning(
-                "Could not list the spaces for collecting orphans; retrying in the next pass.",
+                "Could not list the spaces to search for orphaned blobs; retrying in the next pass.",
                 metadata: ["error.cause": "\(error)"])
             return
         }
@@ -55,7 +55,7 @@ struct OrphanFileSweep: PeriodicWork {
                 if removed > 0 { logger.info("Removed orphaned blobs.", metadata: ["files.removed": "\(removed)"]) }
             } catch {
                 logger.warning(
-                    "Could not collect a space's orphans; retrying in the next pass.",
+                    "Could not remove a space's orphaned blobs; retrying in the next pass.",
                     metadata: ["storage.schema": "\(schema)", "error.cause": "\(error)"])
             }
         }

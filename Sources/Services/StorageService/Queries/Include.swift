@@ -74,13 +74,13 @@ struct Inclusion {
     /// - Throws: `forbidden` naming a hidden field, `limit-exceeded`.
     mutating func document(_ document: PostgresQuery, of scope: QueryScope, _ include: Include) throws -> PostgresQuery
     {
-        let wanted = try Self.resolved(include, in: scope, known[scope.collection.text]?.fields ?? [:])
+        let requested = try Self.resolved(include, in: scope, known[scope.collection.text]?.fields ?? [:])
             .compactMap { name, include, classes in
                 PostgresLiteral(name).map { (name: $0, include: include, classes: classes) }
             }
             .filter { !$0.classes.isEmpty }
-        guard !wanted.isEmpty else { return document }
-        fields += wanted.count
+        guard !requested.isEmpty else { return document }
+        fields += requested.count
         guard fields <= 2 * Include.maximumFields else {
             throw ServiceError(.limitExceeded, "Too many fields are included.", field: "include")
         }
@@ -89,7 +89,7 @@ struct Inclusion {
         let (whole, values) = (Self.alias("whole", depth), Self.alias("member", depth))
         var selected: [PostgresQuery] = []
         var merged: [PostgresQuery] = []
-        for (number, field) in wanted.enumerated() {
+        for (number, field) in requested.enumerated() {
             let column = Self.alias("value\(number)_", depth)
             selected.append("\(try value("\(whole).doc->\(field.name)", field.classes, field.include)) AS \(column)")
             merged.append(
@@ -97,7 +97,7 @@ struct Inclusion {
             )
         }
         return """
-            (SELECT (\(whole).doc - ARRAY[\(wanted.map { "\($0.name)" as PostgresQuery }.joined(separator: ", "))])\(merged.joined(separator: "")) \
+            (SELECT (\(whole).doc - ARRAY[\(requested.map { "\($0.name)" as PostgresQuery }.joined(separator: ", "))])\(merged.joined(separator: "")) \
             FROM (SELECT \(document) AS doc OFFSET 0) AS \(whole) \
             CROSS JOIN LATERAL (SELECT \(selected.joined(separator: ", ")) OFFSET 0) AS \(values))
             """

@@ -25,7 +25,7 @@ struct ImportCollection: JobHandler {
         try await transfers.spaces.prepare(space)
         guard let stage = ImportStage(postgres: transfers.postgres, space: space, collection: collection, job: job.id)
         else {
-            throw JobFailure(code: ErrorCode.invalidName.rawValue, detail: "The collection's name is not acceptable.")
+            throw JobFailure(code: ErrorCode.invalidName.rawValue, detail: "The collection's name is not valid.")
         }
         let result: Result<ImportReport, any Error>
         do {
