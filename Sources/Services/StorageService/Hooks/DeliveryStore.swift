@@ -144,7 +144,7 @@ struct DeliveryStore: Sendable {
                     sum(coalesce(pg_column_size(doc), 0) + coalesce(pg_column_size(before_doc), 0)) OVER (ORDER BY seq) AS total
                 FROM found),
             taken AS (SELECT * FROM sized WHERE place <= \(maximumTaken) AND (place = 1 OR total <= \(maximumTakenInBytes))),
-            told AS (
+            messages AS (
                 SELECT log.seq, log.id, log.at, \(head) || coalesce(shown.object, 'null') || ',"original":' || coalesce(gone.object, 'null')
                     || ',"at":"' || to_char(log.at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"}' AS body
                 FROM taken AS log
@@ -156,7 +156,7 @@ struct DeliveryStore: Sendable {
                 INSERT INTO \(try space.own("_hook_deliveries")) (id, hook, collection, object, body, size)
                 SELECT md5(\(space.schema + "/" + hook + "/") || seq || '/' || extract(epoch FROM at))::uuid, \(hook), \(collection), id, body,
                     octet_length(body)
-                FROM told ORDER BY seq ON CONFLICT (id) DO NOTHING)
+                FROM messages ORDER BY seq ON CONFLICT (id) DO NOTHING)
             SELECT (SELECT count(*) FROM found) > (SELECT count(*) FROM taken), (SELECT max(seq) FROM taken),
                 EXISTS (SELECT FROM \(try space.own("_changes")) WHERE \(ChangeStore.between(from, to, collection)))
             """

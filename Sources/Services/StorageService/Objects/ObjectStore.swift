@@ -155,7 +155,7 @@ struct ObjectStore: Sendable {
         try access.require(.create)
         let given = id ?? document.id
         let presets = try access.presetValues(updates: given != nil)
-        let document = try presets.map { try document.without($0.presets.ofServer) } ?? document
+        let document = try presets.map { try document.without($0.presets.setByServer) } ?? document
         try await checkFields(document.touched.added, scope)
         let isWhole =
             document.operations == nil && presets?.create?.operations == nil
@@ -183,7 +183,7 @@ struct ObjectStore: Sendable {
         let access = scope.access
         try access.require(.create)
         let presets = try access.presetValues()
-        let documents = try presets.map { try documents.without($0.presets.ofServer) } ?? documents
+        let documents = try presets.map { try documents.without($0.presets.setByServer) } ?? documents
         try await checkFields(documents.touched.added, scope)
         let isWhole =
             presets.map { $0.create?.operations == nil && documents.ids.allSatisfy { $0 == nil } } ?? true
@@ -660,7 +660,7 @@ struct ObjectStore: Sendable {
         let access = scope.access
         guard !access.hidesNothing else { return nil }
         let unique = try await rights.collections(of: scope.space)[scope.collection.text]?.unique ?? []
-        let written = touched.written.union(access.rules.presets?.ofServer ?? [])
+        let written = touched.written.union(access.rules.presets?.setByServer ?? [])
         return try access.hiddenFieldGuard(
             unique.filter { !$0.isDisjoint(with: written) }.reduce(touched.operated) { $0.union($1) })
     }

@@ -213,6 +213,7 @@ extension StoredUserData {
             return nil
         }
     }
+
     /// The first ids, in order, of the given ones and of hidden objects.
     private func withHidden(_ ids: [String], in collection: String, after id: String, _ owner: Owner) async throws
         -> [String]
