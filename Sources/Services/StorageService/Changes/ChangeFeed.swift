@@ -127,9 +127,9 @@ extension ChangeStore {
                 SELECT *, max(seq) OVER () AS last, row_number() OVER (ORDER BY seq) AS place,
                     sum(coalesce(octet_length(doc::text), 0) + coalesce(octet_length(before_doc::text), 0)) OVER (ORDER BY seq) AS size
                 FROM (
-                    SELECT c.* FROM (SELECT DISTINCT name FROM unnest(\(collections)) AS name) AS wanted, LATERAL (
+                    SELECT c.* FROM (SELECT DISTINCT name FROM unnest(\(collections)) AS name) AS r, LATERAL (
                         SELECT * FROM \(try space.own("_changes"))
-                        WHERE collection = wanted.name AND seq > \(seq) AND NOT pg_visible_in_snapshot(txid, \(from.text)::pg_snapshot)
+                        WHERE collection = r.name AND seq > \(seq) AND NOT pg_visible_in_snapshot(txid, \(from.text)::pg_snapshot)
                             AND pg_visible_in_snapshot(txid, \(to.text)::pg_snapshot)
                         ORDER BY seq LIMIT \(limit + 1)) AS c
                     ORDER BY seq LIMIT \(limit + 1)) AS found) AS log

@@ -144,7 +144,7 @@ struct FileStore: Sendable {
                     state = excluded.state, reason = NULL, updated = now(), version = f.version + 1
                 WHERE \(replaced.joined(separator: " AND "))
                 RETURNING f.*, f.xmax = 0 AS is_new),
-            noted AS (
+            recorded AS (
                 INSERT INTO \(uploads) (path, file, version, size, sha256, content_type, uploader, credential, readers)
                 SELECT path, id, version, size, sha256, content_type, \(owner)::text, \(scope.credentialID), readers FROM stored)
             SELECT \(Self.record(for: scope.identity)), is_new, state IS NOT NULL FROM stored
@@ -154,7 +154,8 @@ struct FileStore: Sendable {
     /// Changes the readers and writers of a file, and with them the readers of its history. No row if there is no
     /// visible file.
     ///
-    /// - Parameter binding: Nil keeps the present one. A file that everyone may read is closed by being bound.
+    /// - Parameter binding: Nil keeps the current one. If a file that everyone may read is bound, the caller becomes
+    ///   its only reader.
     /// - Throws: `forbidden`.
     func change(_ path: FilePath, _ grants: FileGrants, _ binding: FileBinding? = nil, in scope: FileScope)
         async throws -> PostgresRows
@@ -201,7 +202,9 @@ struct FileStore: Sendable {
 
     /// A page of the entries directly in a directory, by name: one cell with the record of each.
     ///
-    /// Skips along the key from entry to entry, so the cost depends on the size of the page, not of the subtree.
+    /// Skips from entry to entry in the primary key's index, so the cost depends on the size of the page, not of the
+    /// subtree.
+    ///
     /// - Parameter cursor: The name of the previous page's last entry, followed by a slash if it was a directory.
     func list(_ directory: DirectoryPath, after cursor: String?, limit: Int, in scope: FileScope) async throws
         -> PostgresRows

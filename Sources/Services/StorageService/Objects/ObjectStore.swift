@@ -75,7 +75,7 @@ struct ObjectStore: Sendable {
     /// - Throws: `forbidden`.
     func list(_ query: ListQuery, in scope: QueryScope) async throws -> Page {
         try scope.access.require(.find)
-        if query.wantsTotal { try scope.access.require(.count) }
+        if query.countsAll { try scope.access.require(.count) }
         let known = try await rights.collections(of: scope.space)
         let rows = try await readingPage(limit: query.limit, of: scope) { scope in
             let start = ContinuousClock.now
@@ -94,7 +94,8 @@ struct ObjectStore: Sendable {
         if query.cursor != nil, let position = try row.decode(2, as: String?.self) {
             let text = Cursor.text(position, order: query.completeOrder)
             guard text.utf8.count <= Cursor.maximumSizeInBytes else {
-                throw ServiceError(.limitExceeded, "The values ordered by are too long for a cursor.", field: "order")
+                throw ServiceError(
+                    .limitExceeded, "The values of the order's fields are too long for a cursor.", field: "order")
             }
             page.cursor = .some(text)
         }
@@ -209,7 +210,7 @@ struct ObjectStore: Sendable {
         let fieldGuard = try await fieldGuard(ofNew: documents.touched, scope)
         let table = try scope.table
         guard Set(ids).count == ids.count else {
-            throw ServiceError(.invalidBody, "Two objects have the same id.", field: "_id")
+            throw ServiceError(.invalidBody, "Two objects in the request have the same id.", field: "_id")
         }
         let given = documents.ids.compactMap { $0?.text }
         let (readers, writers) = (access.defaultReaders, access.defaultWriters)

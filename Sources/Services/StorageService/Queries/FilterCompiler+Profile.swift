@@ -53,7 +53,7 @@ extension FilterCompiler {
     func profileEquality(_ target: Target, _ path: FieldPath) throws -> PostgresQuery {
         let own = try profileValue(path)
         guard case .document(let field) = target else {
-            guard case .system(.id) = target else { throw Self.misplaced(path, target) }
+            guard case .system(.id) = target else { throw Self.incomparable(path, target) }
             return "(jsonb_typeof(\(own)) = 'string' AND id = \(own) #>> '{}')"
         }
         let isElement: PostgresQuery = """
@@ -77,7 +77,7 @@ extension FilterCompiler {
         return onAdded(target, lookingUp(target.json, Self.isAmong(target.json, elements)))
     }
 
-    static func misplaced(_ path: FieldPath, _ target: Target) -> ServiceError {
+    static func incomparable(_ path: FieldPath, _ target: Target) -> ServiceError {
         ServiceError(.invalidFilter, "$user.\(path.text) cannot be compared with this.", field: target.name)
     }
 }

@@ -131,7 +131,7 @@ extension FilterCompiler {
             use(target, .ordered)
             return target.comparison(sign, with: try expression(state, path, for: target))
         case .profile(let path):
-            guard case .document = target else { throw Self.misplaced(path, target) }
+            guard case .document = target else { throw Self.incomparable(path, target) }
             use(target, .ordered)
             return target.comparison(sign, with: try profileValue(path))
         case .userID, .environment: return nil

@@ -24,7 +24,7 @@ struct ListQuery: Sendable {
     /// The position at which to continue; `.some(nil)` for the start; nil for pages by `skip`.
     var cursor: Cursor??
     /// Whether `count` should be the number of all matches.
-    var wantsTotal = false
+    var countsAll = false
     var includesDeleted = false
 
     /// - Throws: `invalid-parameter` naming the parameter, `forbidden` naming a hidden field.
@@ -35,7 +35,7 @@ struct ListQuery: Sendable {
         if let text = parameters["excludeKeys"] { excludedKeys = try Self.keys(text, "excludeKeys") }
         if let text = parameters["include"] { include = try Include(text) }
         if let text = parameters["order"] { order = try ListOrder.keys(text, scope.access) }
-        if let text = parameters["count"] { wantsTotal = try Self.flag(text, "count") }
+        if let text = parameters["count"] { countsAll = try Self.flag(text, "count") }
         if let text = parameters["deleted"] { includesDeleted = try Self.flag(text, "deleted") }
         if let text = parameters["where"] {
             let filter: JSONValue

@@ -62,7 +62,7 @@ struct ListStatement: ReadStatement {
             query, filter, access, table: table, indexes: known[scope.collection.text]?.ordered ?? [])
         let both = [access.readable(for: .find), access.readable(for: .count)].compactMap(\.self)
         let counted = Self.condition(query, filter?.condition, both.isEmpty ? nil : both.joined(separator: " AND "))
-        let total: PostgresQuery = query.wantsTotal ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
+        let total: PostgresQuery = query.countsAll ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
         let limit = scope.pageSizeInBytes
         let texts: PostgresQuery = """
             CASE WHEN max(size) > \(limit) THEN NULL

@@ -43,7 +43,7 @@ struct RoleManagement: Sendable {
         guard caller != .master else { return }
         guard let user = caller.userID else { throw Self.refusal }
         let rows = try await transaction.query(
-            "SELECT FROM unnest(\(roles)) AS wanted (role) WHERE NOT \(try manages("\(user)", "wanted.role")) LIMIT 1")
+            "SELECT FROM unnest(\(roles)) AS r (role) WHERE NOT \(try manages("\(user)", "r.role")) LIMIT 1")
         guard rows.isEmpty else { throw Self.refusal }
     }
 
