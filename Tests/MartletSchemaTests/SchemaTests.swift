@@ -4,12 +4,12 @@ import Testing
 
 @Suite("Schemas")
 struct SchemaTests {
-    private func first(_ schema: String, _ value: String) throws -> SchemaMisfit? {
-        try JSONSchema(parsing: schema.utf8).misfits(of: JSONValue(parsing: value.utf8)).first
+    private func first(_ schema: String, _ value: String) throws -> SchemaViolation? {
+        try JSONSchema(parsing: schema.utf8).violations(of: JSONValue(parsing: value.utf8)).first
     }
 
     @Test(
-        "A misfit names the value, the keyword and what was expected",
+        "A violation names the value, the keyword and what was expected",
         arguments: [
             (
                 #"{"properties":{"a":{"properties":{"b/c":{"items":{"minimum":1}}}}}}"#, #"{"a":{"b/c":[1,0]}}"#,
@@ -42,10 +42,10 @@ struct SchemaTests {
             ),
         ])
     func named(_ schema: String, _ value: String, _ pointer: String, _ keyword: String, _ message: String) throws {
-        let misfit = try #require(try first(schema, value))
-        #expect(misfit.pointer == pointer)
-        #expect(misfit.keyword == keyword)
-        #expect(misfit.message == message)
+        let violation = try #require(try first(schema, value))
+        #expect(violation.pointer == pointer)
+        #expect(violation.keyword == keyword)
+        #expect(violation.message == message)
     }
 
     @Test(
@@ -161,13 +161,13 @@ struct SchemaTests {
         let schema = try JSONSchema(parsing: #"{"allOf":[\#(rules)]}"#.utf8)
         let value = JSONValue.array((0..<50_000).map { _ in .number("2") })
         let clock = ContinuousClock()
-        var misfits: [SchemaMisfit] = []
-        let time = clock.measure { misfits = schema.misfits(of: value) }
-        #expect(misfits.map(\.message) == ["The document is too large to be checked against the schema."])
+        var violations: [SchemaViolation] = []
+        let time = clock.measure { violations = schema.violations(of: value) }
+        #expect(violations.map(\.message) == ["The document is too large to be checked against the schema."])
         #expect(time < .seconds(120))
     }
 
-    @Test("Misfits inside alternatives are not described, however long the names above them")
+    @Test("Violations inside alternatives are not described, however long the names above them")
     func probing() throws {
         let schema = try JSONSchema(
             parsing: #"""
@@ -177,9 +177,9 @@ struct SchemaTests {
         let elements = (0..<50_000).map { _ in JSONValue.number("0") } + [.number("1")]
         let value = JSONValue.object([.init(String(repeating: "~", count: 20_000), .array(elements))])
         let clock = ContinuousClock()
-        var misfits: [SchemaMisfit] = []
-        let time = clock.measure { misfits = schema.misfits(of: value) }
-        #expect(misfits.isEmpty)
+        var violations: [SchemaViolation] = []
+        let time = clock.measure { violations = schema.violations(of: value) }
+        #expect(violations.isEmpty)
         #expect(time < .seconds(120))
     }
 
@@ -198,9 +198,9 @@ struct SchemaTests {
         let schema = try JSONSchema(parsing: schema.utf8)
         let value = try JSONValue(parsing: value.utf8)
         let clock = ContinuousClock()
-        var misfits: [SchemaMisfit] = []
-        let time = clock.measure { misfits = schema.misfits(of: value) }
-        #expect(misfits.map(\.message) == ["The document is too large to be checked against the schema."])
+        var violations: [SchemaViolation] = []
+        let time = clock.measure { violations = schema.violations(of: value) }
+        #expect(violations.map(\.message) == ["The document is too large to be checked against the schema."])
         #expect(time < .seconds(120))
     }
 
@@ -233,7 +233,7 @@ struct SchemaTests {
         let many = Self.repeated(##"{"$ref":"#/$defs/d"}"##, 60)
         let shared = ##"{"$defs":{"d":{"enum":[\##(Self.numbers(100))]}},"anyOf":[\##(many)]}"##
         let schema = try JSONSchema(parsing: shared.utf8)
-        #expect(schema.misfits(of: .number("99")).isEmpty && schema.misfits(of: .number("100")).count == 1)
+        #expect(schema.violations(of: .number("99")).isEmpty && schema.violations(of: .number("100")).count == 1)
     }
 
     @Test("A definition counts in full at each reference: its keywords, patterns and depth")
@@ -272,12 +272,12 @@ struct SchemaTests {
         #expect(error.message.contains("defaults"))
     }
 
-    @Test("The number of misfits is limited, and alternatives that do not fit add none")
+    @Test("The number of violations is limited, and alternatives that do not fit add none")
     func limit() throws {
         let schema = try JSONSchema(
             parsing: #"{"items":{"type":"string"},"anyOf":[{"items":{"type":"null"}},{"type":"array"}]}"#.utf8)
-        let misfits = schema.misfits(of: .array((0..<50).map { _ in .number("2") }), limit: 3)
-        #expect(misfits.map(\.pointer) == ["/0", "/1", "/2"])
+        let violations = schema.violations(of: .array((0..<50).map { _ in .number("2") }), limit: 3)
+        #expect(violations.map(\.pointer) == ["/0", "/1", "/2"])
     }
 
     @Test("Defaults are filled in where members are absent, also in objects that exist and behind references")

@@ -11,8 +11,8 @@ struct VectorTests {
     func judged(_ group: Vectors.Group) throws {
         let schema = try JSONSchema(parsing: group.schema.text.utf8)
         for test in group.tests {
-            let misfits = schema.misfits(of: test.data)
-            #expect(misfits.isEmpty == test.isValid, "\(test.name): \(misfits)")
+            let violations = schema.violations(of: test.data)
+            #expect(violations.isEmpty == test.isValid, "\(test.name): \(violations)")
         }
     }
 

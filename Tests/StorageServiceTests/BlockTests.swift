@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageService
 
-/// Users who block others, and rules that heed it.
+/// Users who block others, and rules that read these blocks.
 @Suite struct BlockTests {
     private static let rules = #"""
         {"rules":{"find":[{"where":{"author":{"$nin":"$user.blocked"}}}],
@@ -33,7 +33,7 @@ import Testing
         return page.text.matches(of: /"_id":"([a-z0-9]+)"/).map { String($0.1) }
     }
 
-    @Test func `what a blocked user wrote is hidden from the user who blocked them, until they are unblocked`()
+    @Test func `objects of a blocked user are hidden from the user who blocked them, until they are unblocked`()
         async throws
     {
         let app = try await Self.app()
@@ -44,7 +44,7 @@ import Testing
         #expect(try await seen(ben) == ["a", "n", "o"])
         #expect(try await ben.get("/storage/Posts/e2").isProblem(.objectNotFound))
         for other in [eve, app.user("ann"), app.client] { #expect(try await seen(other) == all) }
-        // The blocked one cannot write to who blocked them, and others can.
+        // A blocked user cannot write to the user who blocked them, and others can.
         try await app.expectRefusal(.forbidden) { try await eve.post("/storage/Posts", #"{"to":"ben"}"#) }
         #expect(try await eve.post("/storage/Posts", #"{"_id":"x","to":"ann"}"#).status == 201)
         #expect(try await app.user("ann").post("/storage/Posts", #"{"_id":"y","to":"ben"}"#).status == 201)

@@ -71,7 +71,7 @@ import Testing
         #expect(try await app.client.post("/storage/Note", #"{"a":{"_id":1}}"#).status == 201)
     }
 
-    @Test func `a typed value that a write to its members leaves malformed is refused`() async throws {
+    @Test func `a write that makes a typed value malformed is refused`() async throws {
         let app = try await Self.app(#"{"properties":{"at":{"type":"Date"},"place":{"type":"GeoPoint"}}}"#)
         let whole =
             #"{"_id":"a","at":{"__type":"Date","iso":"2026-01-01T00:00:00Z"},"#
@@ -198,7 +198,7 @@ import Testing
         #expect(try await app.master.get("/storage/Note/b")["level"] == "1")
     }
 
-    @Test func `a misfit in a hidden field is not described to the writer`() async throws {
+    @Test func `a schema violation in a hidden field is not described to the writer`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Note", #"{"_id":"a","secret":1}"#)
         _ = try await app.master.put("/collections/Note/rules", #"{"hidden":{"secret":[]}}"#)
@@ -210,7 +210,9 @@ import Testing
             try await app.master.patch("/storage/Note/a", #"{"n":1}"#).isProblem(.documentRefused, field: "/secret"))
     }
 
-    @Test func `an absent or counted hidden field is not described to the writer`() async throws {
+    @Test func `a schema violation because a hidden field is missing or counted is not described to the writer`()
+        async throws
+    {
         for schema in [
             #"{"required":["secret"]}"#, #"{"dependentRequired":{"n":["secret"]}}"#, #"{"minProperties":3}"#,
         ] {
@@ -289,7 +291,9 @@ import Testing
         #expect(try await app.client.post("/storage/Note", #"{"n":-2}"#).status == 201, "the schema is not in force")
     }
 
-    @Test func `a rename back and forth is noticed, because it deletes the changes since a snapshot`() async throws {
+    @Test func `renaming a collection and back is detected, although it deletes the changes since a snapshot`()
+        async throws
+    {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#)
         let (name, space) = (try CollectionName("Note"), try app.space())

@@ -7,7 +7,7 @@ import Testing
 
 @testable import StorageService
 
-/// Ways around conditions that must stay closed.
+/// Attempts to get around conditions.
 @Suite struct ConditionAbuseTests {
     // MARK: Time
 
@@ -54,7 +54,7 @@ import Testing
                 false
             ),
         ])
-    func `a read under rules that look at other objects has a time limit`(_ rules: String, _ isLimited: Bool) throws {
+    func `a read under rules that read other objects has a time limit`(_ rules: String, _ isLimited: Bool) throws {
         let rules = try CollectionRules(JSONValue(parsing: rules.utf8))
         let rights = Rights(identity: .user("ann", roles: []), collections: ["Note": rules])
         #expect((rights.access(to: try CollectionName("Note")).timeLimit != nil) == isLimited)
@@ -87,7 +87,7 @@ import Testing
         try await superuser.execute("ALTER TABLE \(teams) ENABLE ROW LEVEL SECURITY, FORCE ROW LEVEL SECURITY")
         for answer in try await answers() { #expect(answer.isProblem(.limitExceeded, field: "where"), "\(answer)") }
         try await superuser.execute("ALTER TABLE \(teams) DISABLE ROW LEVEL SECURITY")
-        // A wait for a lock is not the rule's fault.
+        // A wait for a lock is not counted as the rule's time.
         let waiting = try await superuser.withTransaction { transaction in
             try await transaction.execute("LOCK TABLE \(teams) IN ACCESS EXCLUSIVE MODE")
             return try await answers()
@@ -154,9 +154,9 @@ import Testing
         }
     }
 
-    // MARK: Rules that cannot be judged
+    // MARK: Rules that cannot be evaluated
 
-    @Test func `more Pointers than can be stored are refused`() async throws {
+    @Test func `rules that follow more Pointers than the limit are refused`() async throws {
         let app = try await ConditionTests.app(#"{"people":"$user.id"}"#)
         let through = ["a", "b", "c", "d"].map { #""\#($0)":"Events""# }.joined(separator: ",")
         try await app.expectRefusal(.limitExceeded, field: "rules.find.0.where") {

@@ -91,7 +91,7 @@ import Testing
         #expect(try await eve.post("/storage/Messages", #"{"author":\#(good)}"#).status == 201)
     }
 
-    @Test func `elements that an object has already may stay, and $all asks for one among others`() async throws {
+    @Test func `elements that an object already has may stay, and $all needs only one matching element`() async throws {
         let app = try await Self.app(#"{"rules":{"update":[{"where":{"people":"$user.id"}}]}}"#)
         _ = try await app.master.post("/storage/Messages", #"{"_id":"m","people":["ann","eve","bob"]}"#)
         let eve = app.user("eve")

@@ -9,7 +9,7 @@ import Testing
 /// Conditions in rules: the participants of an event read its messages.
 @Suite struct ConditionTests {
     /// `ann` and `bob` participate, `eve` does not, `mod` has the role `mods`.
-    enum Asker: String, CaseIterable, Sendable {
+    enum Caller: String, CaseIterable, Sendable {
         case anonymous, ann, eve, mod, master
     }
 
@@ -74,14 +74,14 @@ import Testing
         ]
     }
 
-    @Test(arguments: forms, Asker.allCases)
-    func `a condition holds on every path`(_ condition: String, _ asker: Asker) async throws {
+    @Test(arguments: forms, Caller.allCases)
+    func `a condition holds on every path`(_ condition: String, _ caller: Caller) async throws {
         let app = try await Self.app(condition)
-        let sees = [.ann, .mod, .master].contains(asker)
-        for (path, isRevealed) in try await Self.reveals(app.client(of: asker)) {
-            #expect(isRevealed == sees, "\(asker) \(path)")
+        let sees = [.ann, .mod, .master].contains(caller)
+        for (path, isRevealed) in try await Self.reveals(app.client(of: caller)) {
+            #expect(isRevealed == sees, "\(caller) \(path)")
         }
-        let deletion = try await app.client(of: asker).delete("/storage/Messages/m1")
+        let deletion = try await app.client(of: caller).delete("/storage/Messages/m1")
         #expect(sees ? deletion.status == 204 : [403, 404].contains(deletion.status), "\(deletion)")
     }
 
@@ -319,7 +319,8 @@ import Testing
         #expect(try await app.user("eve").get("/storage/Pins").ids == [])
     }
 
-    @Test func `Pointers in a rule's queries lead where they led when it was set, or where through says`() async throws
+    @Test func `Pointers in a rule's queries lead to the collections known when it was set, or named in through`()
+        async throws
     {
         let app = try await Self.app(Self.forms[1])
         func rules(_ path: String, _ through: String = "") -> String {
@@ -355,11 +356,11 @@ import Testing
 }
 
 extension StorageApp {
-    func client(of asker: ConditionTests.Asker) -> ServiceClient {
-        switch asker {
+    func client(of caller: ConditionTests.Caller) -> ServiceClient {
+        switch caller {
         case .anonymous: client
         case .master: master
-        case .ann, .eve, .mod: user(asker.rawValue)
+        case .ann, .eve, .mod: user(caller.rawValue)
         }
     }
 

@@ -76,7 +76,7 @@ import Testing
         }
     }
 
-    @Test func `streams whose rule contains the time are shared`() async throws {
+    @Test func `subscribers whose rule contains the current time have the same shape`() async throws {
         let app = try await StorageApp()
         try await app.set(#"{"rules":{"find":[{"where":{"until":{"$gt":"$now"}}}]}}"#, on: "Notes")
         let rights = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)

@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `an object cannot be moved out of what a condition allows`() async throws {
+    @Test func `an update cannot give an object a state that the condition does not allow`() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post(
             "/storage/all/Note", #"[{"_id":"a","owner":"ann","n":1},{"_id":"b","owner":"bob","n":1}]"#)
@@ -136,12 +136,12 @@ import Testing
         try await app.set(
             #"{"rules":{"update":[{"where":{"owner":"$user.id"}},{"where":{"state":"open"}},"field:helper"]}}"#,
             on: "Note")
-        // Before, the first and the second entry hold; after, neither holds on both sides.
+        // The second entry holds only before the update, and the first only after it.
         try await app.expectRefusal(.forbidden) {
             try await app.user("eve").patch("/storage/Note/a", #"{"owner":"eve","state":"shut"}"#)
         }
         #expect(try await app.user("eve").patch("/storage/Note/a", #"{"n":1,"helper":"bob"}"#).status == 200)
-        // A field that names the user counts before the write, as ever.
+        // A field that names the user is read before the write, as always.
         #expect(try await app.user("bob").patch("/storage/Note/a", #"{"state":"shut","helper":null}"#).status == 200)
         #expect(try await app.user("ann").patch("/storage/Note/a", #"{"n":2}"#).status == 200)
         try await app.expectRefusal(.forbidden) { try await app.user("eve").patch("/storage/Note/a", #"{"n":1}"#) }
@@ -258,8 +258,9 @@ import Testing
             // One entry must allow all of it.
             ("ann", #"{"title":"x","participants":{"__op":"AddUnique","objects":["ann"]}}"#, false),
             ("ann", #"{"participants":{"__op":"AddUnique","objects":["ann"]}}"#, true),
-        ]) func `an entry says which fields may change, and how`(_ user: String, _ change: String, _ isAllowed: Bool)
-        async throws
+        ]) func `an entry limits the fields that may change, and how`(
+            _ user: String, _ change: String, _ isAllowed: Bool
+        ) async throws
     {
         let app = try await StorageApp()
         _ = try await app.master.post(

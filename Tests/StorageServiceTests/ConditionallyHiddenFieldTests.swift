@@ -6,7 +6,7 @@ import Testing
 
 @testable import StorageService
 
-/// A field that only some callers read, by a condition on the object: no path shows it, or its value, to others.
+/// A field that a condition on the object shows to some callers. No path shows the field or its value to others.
 @Suite struct ConditionallyHiddenFieldTests {
     /// `place` of `a` is for ann, that of `b` for eve.
     private static func app() async throws -> StorageApp {
@@ -50,9 +50,9 @@ import Testing
         for number in [2, 3, 4, 5, 6, 7] { #expect(answers[number].text.contains(secret), "\(number)") }
     }
 
-    /// Callers who see the field of some objects cannot either: a filter would tell them its values in the others.
+    /// Callers who see the field in some objects cannot use it either: a filter would reveal its values in the others.
     @Test(arguments: ["ann", "eve", "bob", nil] as [String?])
-    func `no query, stream or feed can ask for the field`(_ user: String?) async throws {
+    func `no query, stream or feed can use the hidden field`(_ user: String?) async throws {
         let app = try await Self.app()
         let client = user.map { app.user($0) } ?? app.client
         let filter = #"{"place":"secret1"}"#

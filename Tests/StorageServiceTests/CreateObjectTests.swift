@@ -113,7 +113,7 @@ import Testing
     @Test(arguments: [
         #"it's "quoted" \ back"#, "🦉 owl", "\u{1}\u{7f}\n\t", "e\u{301} and é", "$1 %s {} --", "\u{2028}\u{fffd}",
         #"'); DROP TABLE "Note"; --"#,
-    ]) func `any text survives a round trip, as a value and as an inner name`(_ text: String) async throws {
+    ]) func `any text survives a round trip, as a value and as a nested name`(_ text: String) async throws {
         let app = try await StorageApp()
         let quoted = JSONValue.quote(text)
         let answer = try await app.client.post(
@@ -132,7 +132,7 @@ import Testing
         #expect(try await app.contents().keys.sorted() == [name])
     }
 
-    @Test func `a collection may be named like PostgreSQL would name another's indexes`() async throws {
+    @Test func `a collection may have a name that PostgreSQL would give to another's index`() async throws {
         let app = try await StorageApp()
         for name in ["A", "A_pkey", "A_doc_idx", "A_pkey1", "a"] {
             #expect(try await app.client.post("/storage/\(name)", "{}").status == 201)

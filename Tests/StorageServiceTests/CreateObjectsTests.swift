@@ -17,7 +17,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note")["count"] == "3")
     }
 
-    @Test func `existing ids are replaced, others created`() async throws {
+    @Test func `objects with existing ids are replaced, and others are created`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","n":1},{"_id":"b","n":1}]"#)
         let answer = try await app.client.post("/storage/all/Note", #"[{"_id":"b","n":2},{"_id":"c","n":2}]"#)
@@ -51,7 +51,7 @@ import Testing
             ("[{\"n\":1},\(BadBodies.nested(32))]", .limitExceeded), (#"[{"n":1},{"n":1e999}]"#, .limitExceeded),
             ("[" + Array(repeating: "{}", count: 1_001).joined(separator: ",") + "]", .limitExceeded),
             (#"[{"n":1},{"t":"\#(String(repeating: "x", count: 1 << 20))","u":1}]"#, .payloadTooLarge),
-        ] as [(String, ErrorCode)]) func `one invalid object refuses all`(_ body: String, _ code: ErrorCode)
+        ] as [(String, ErrorCode)]) func `if one object is invalid, none is stored`(_ body: String, _ code: ErrorCode)
         async throws
     {
         let app = try await StorageApp()
@@ -59,7 +59,7 @@ import Testing
         try await app.expectRefusal(code) { try await app.client.post("/storage/all/Note", body) }
     }
 
-    @Test func `one object that violates an index refuses all`() async throws {
+    @Test func `if one object violates a unique index, none is stored`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"n":5}"#)
         #expect(

@@ -57,7 +57,7 @@ import Testing
         let replaced = try await app.user("eve").put("/storage/Posts/p", #"{"author":"eve","event":"e3","m":1}"#)
         #expect(replaced["author"] == #""ann""# && replaced["event"] == #""e1""# && replaced["m"] == "1", "\(replaced)")
         #expect(replaced["n"] == nil && replaced["editor"] == #""eve""# && replaced["edits"] == "4", "\(replaced)")
-        // A post of an existing id is an update, and no way to become the author.
+        // A post with an existing id is an update, so the caller does not become the author.
         for (path, body) in [
             ("/storage/Posts", #"{"_id":"p","author":"eve","event":"e4"}"#),
             ("/storage/all/Posts", #"[{"_id":"p","author":"eve","event":"e4"}]"#),

@@ -224,7 +224,7 @@ import Testing
         _ = try await app.client.post("/storage/Notes", #"{"_id":"start"}"#)
         let principal = app.principal(.client)
         let clients = [app.database.client(for: "storage", maximumConnections: 4), app.database.client(for: "storage")]
-        // Instances of its own, because a break ends every stream of an instance.
+        // Separate instances of the service, because a break ends every stream of an instance.
         let copies = clients.map { StorageService(postgres: $0, files: SharedFiles.settings).live }
         let streams = [LiveStream(), LiveStream(), LiveStream()]
         let writes = 300

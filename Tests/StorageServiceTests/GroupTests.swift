@@ -76,7 +76,7 @@ import Testing
         #expect(try await app.user("sam").get("/auth/me/roles")["data"] == #"["staff","team"]"#)
         try await app.change("team", #"{"managers":["role:leads"]}"#)
         try await app.expectRefusal(.forbidden) { try await boss.put("/roles/team", #"{"add":["x"]}"#) }
-        // Who managed a role through another role no longer does after losing that one.
+        // A user who managed a role through another role no longer does after leaving that one.
         try await app.change("leads", #"{"remove":["lea"]}"#)
         try await app.expectRefusal(.forbidden) { try await app.user("lea").put("/roles/team", #"{"add":["x"]}"#) }
     }
@@ -146,7 +146,7 @@ import Testing
         #expect(try await app.join("two", try #require(own.string("code"))).status == 200)
     }
 
-    @Test func `guesses are limited for each user, also parallel ones`() async throws {
+    @Test func `wrong codes are limited for each user, also in parallel requests`() async throws {
         let app = try await Self.app()
         let invitation = try await app.master.post("/roles/team/invitations", #"{"uses":9}"#)
         let code = try #require(invitation.string("code"))
@@ -180,13 +180,14 @@ import Testing
         #expect(rows.count == 5)
     }
 
-    @Test func `joining and kicking take turns, and so do using a code and revoking the inviter's right`() async throws
+    @Test func `joining and kicking are serialized, and so are using a code and revoking the inviter's right`()
+        async throws
     {
         let app = try await Self.app()
         let (roles, members) = (try app.space().own("_roles"), try app.space().own("_role_members"))
         let invitation = try await app.user("boss").post("/roles/team/invitations", #"{"uses":9}"#)
         let code = try #require(invitation.string("code"))
-        // Both wait for the role's row, held here as by a change that is not committed.
+        // Both wait for the role's row, which this transaction locks like an uncommitted change.
         func whileLocked(_ body: @escaping @Sendable () async throws -> Answer, _ change: PostgresQuery) async throws
             -> Answer
         {
@@ -282,7 +283,7 @@ import Testing
         (OutgoingFailure.unreachable("refused"), ErrorCode.unavailable), (.timeout, .upstreamTimeout),
         (.connectionLost("reset"), .upstreamTimeout),
     ])
-    func `a mail that may have been ordered is told apart from one that was not`(
+    func `a mail that auth may have accepted is distinguished from one that it did not`(
         _ failure: OutgoingFailure, _ code: ErrorCode
     ) async {
         let mail = RoleInvitationMail(

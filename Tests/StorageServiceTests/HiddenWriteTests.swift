@@ -87,7 +87,7 @@ import Testing
                 "\(answer)")
             #expect(try await app.master.get("/storage/Note/\(id)")["secret"] == "1")
         }
-        // A new object has nothing to reveal: its operations start from nothing.
+        // A new object has nothing to reveal, because its operations apply to absent fields.
         let made = try await app.user("ben").post(
             "/storage/Note", #"{"_id":"new","secret":{"__op":"Increment","amount":2}}"#)
         #expect(made.status == 201 && made["secret"] == nil, "\(made)")
@@ -148,7 +148,8 @@ import Testing
         }
     }
 
-    @Test func `a hook is not asked about an operation on a hidden field, and its own answer may set it`() async throws
+    @Test func `a hook is not called for an operation on a hidden field, but its answer may set the field`()
+        async throws
     {
         let app = try await Self.app()
         let receiver = try await HookReceiver { _ in (200, #"{"object":{"n":5,"secret":"from the hook"}}"#) }
@@ -169,7 +170,7 @@ import Testing
         #expect(try await app.master.get("/storage/Note/a")["secret"] == #""from the hook""#)
     }
 
-    // MARK: Who may read but not write
+    // MARK: Callers who may read but not write
 
     private static func shared() async throws -> StorageApp {
         let app = try await StorageApp()
@@ -188,11 +189,11 @@ import Testing
 
     @Test(arguments: [("ben", ErrorCode.forbidden), ("eve", .objectNotFound)], ["a", "w"])
     func `a write that a rule or the writers refuse is 403 for readers of the object, and 404 for others`(
-        _ asker: (user: String, code: ErrorCode), _ id: String
+        _ caller: (user: String, code: ErrorCode), _ id: String
     ) async throws {
         let app = try await Self.shared()
-        let client = app.user(asker.user)
-        let taken = asker.code == .forbidden ? asker.code : .conflict
+        let client = app.user(caller.user)
+        let taken = caller.code == .forbidden ? caller.code : .conflict
         for hasHooks in [false, true] {
             let receiver = try await HookReceiver { _ in (200, "{}") }
             if hasHooks {
@@ -200,16 +201,16 @@ import Testing
                 try await app.hook("delete", "beforeDelete", "Note", at: receiver)
             }
             let path = "/storage/Note/\(id)"
-            try await app.expectRefusal(asker.code) { try await client.patch(path, #"{"n":2}"#) }
-            try await app.expectRefusal(asker.code) {
+            try await app.expectRefusal(caller.code) { try await client.patch(path, #"{"n":2}"#) }
+            try await app.expectRefusal(caller.code) {
                 try await client.patch(path, #"{"n":{"__op":"Add","objects":[1]}}"#)
             }
-            try await app.expectRefusal(asker.code) {
+            try await app.expectRefusal(caller.code) {
                 try await client.send("PATCH", path, #"{"n":2}"#, headers: ["If-Match": "\"0\""])
             }
-            try await app.expectRefusal(asker.code) { try await client.put(path, #"{"n":2}"#) }
-            try await app.expectRefusal(asker.code) { try await client.delete(path) }
-            try await app.expectRefusal(asker.code) { try await client.post("/storage/remove/Note/\(id)") }
+            try await app.expectRefusal(caller.code) { try await client.put(path, #"{"n":2}"#) }
+            try await app.expectRefusal(caller.code) { try await client.delete(path) }
+            try await app.expectRefusal(caller.code) { try await client.post("/storage/remove/Note/\(id)") }
             try await app.expectRefusal(taken) { try await client.post("/storage/Note", #"{"_id":"\#(id)","n":2}"#) }
             try await app.expectRefusal(taken) {
                 try await client.post("/storage/all/Note", #"[{"_id":"\#(id)","n":2}]"#)
@@ -218,11 +219,11 @@ import Testing
                 #""method":"PUT","body":{"n":2}"#, #""method":"PATCH","body":{"n":2}"#, #""method":"DELETE""#,
             ] {
                 let batch = #"{"transaction":true,"requests":[{"path":"storage/Note/\#(id)",\#(request)}]}"#
-                try await app.expectRefusal(asker.code, field: "requests.0") {
+                try await app.expectRefusal(caller.code, field: "requests.0") {
                     try await client.post("/storage/batch", batch)
                 }
                 let each = try await client.post("/storage/batch", batch.replacing("true", with: "false"))
-                #expect(each["data.0.status"] == "\(asker.code.status)", "\(each)")
+                #expect(each["data.0.status"] == "\(caller.code.status)", "\(each)")
             }
             #expect(receiver.received.isEmpty)
         }
@@ -311,7 +312,7 @@ import Testing
                 == 200)
     }
 
-    @Test func `a dotted name lies inside another whatever stands between them`() async throws {
+    @Test func `a dotted name conflicts with its prefix, whatever other names the body has`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         for body in [#"{"a":1,"a-b":2,"a.b":3}"#, #"{"a":{"x":1},"a.b.c":3}"#] {

@@ -119,7 +119,9 @@ import Testing
     }
 
     @Test(arguments: [true, false])
-    func `statements still running for a killed worker are waited for, begun or not`(_ isBegun: Bool) async throws {
+    func `a build waits for statements of a killed worker that are still running or have yet to begin`(_ isBegun: Bool)
+        async throws
+    {
         let large = try await LargeCollection()
         let app = large.app
         let (job, relation) = try await large.claimedBuild(unique: false)

@@ -129,7 +129,7 @@ import Testing
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", "{}")
         #expect(try await app.master.post("/collections/Note/indexes", #"{"fields":["t"]}"#).status == 201)
-        // Incompressible, or PostgreSQL would store it in the index after all.
+        // The text cannot be compressed. Otherwise PostgreSQL would accept it in the index.
         let text = (0..<1_000).map { _ in UUIDv7.make() }.joined()
         try await app.expectRefusal(.limitExceeded) { try await app.client.post("/storage/Note", #"{"t":"\#(text)"}"#) }
     }
@@ -213,7 +213,7 @@ import Testing
             _ filter: String?, _ order: String?, _ pattern: String
         ) async throws
     {
-        let plan = try await Self.plan(filter, order: order == "count" ? nil : order, wantsTotal: order == "count")
+        let plan = try await Self.plan(filter, order: order == "count" ? nil : order, countsAll: order == "count")
         #expect(plan.contains(try Regex(pattern)), "\(plan)")
         #expect(!plan.contains("Seq Scan"), "\(plan)")
         if order == "-created", filter == nil { #expect(!plan.contains("Sort"), "\(plan)") }
@@ -238,7 +238,7 @@ import Testing
         #expect(!plan.contains("Seq Scan"), "\(plan)")
     }
 
-    @Test func `a value in PostgreSQL's sample is not assumed to be in one row of a hundred`() async throws {
+    @Test func `a value in PostgreSQL's sample is still looked up by index`() async throws {
         let large = try await Self.large.value
         let rows = try await large.app.superuser.query(
             """
@@ -256,7 +256,7 @@ import Testing
     }
 
     /// The plan of a list's statement, for a user with a role.
-    private static func plan(_ filter: String?, order: String? = nil, wantsTotal: Bool = false, limit: Int = 100)
+    private static func plan(_ filter: String?, order: String? = nil, countsAll: Bool = false, limit: Int = 100)
         async throws -> String
     {
         let app = try await large.value.app
@@ -266,7 +266,7 @@ import Testing
         var query = try ListQuery(Parameters(), in: scope)
         if let filter { try query.add(JSONValue(parsing: filter.utf8), in: scope) }
         query.order = try order.map { try ListOrder.keys($0[...], scope.access) }
-        (query.wantsTotal, query.limit) = (wantsTotal, limit)
+        (query.countsAll, query.limit) = (countsAll, limit)
         var explain: PostgresQuery = "EXPLAIN \(try ListStatement(query, in: scope, known: [:]).sql)"
         (explain.role, explain.isPrepared) = (scope.space.role, false)
         return try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(separator: "\n")
@@ -330,7 +330,7 @@ import Testing
         }
     }
 
-    @Test func `builds take turns, a cancelled one leaves the queue, and too many are refused`() async throws {
+    @Test func `builds run one at a time, a cancelled one leaves the queue, and too many are refused`() async throws {
         let buildSemaphore = IndexStore.makeBuildSemaphore()
         let counts = Counts()
         let (entered, entering) = AsyncStream.makeStream(of: Void.self)

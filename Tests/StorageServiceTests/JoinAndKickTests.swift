@@ -102,7 +102,7 @@ import Testing
         return accepted.map(\.act)
     }
 
-    @Test func `the list is what some order of the writes makes of it, and no write is lost`() async throws {
+    @Test func `the list is the result of the writes in some order, and no write is lost`() async throws {
         let app = try await Self.app()
         let acts: [Act] = [
             .leave("u1"), .kick("u1"), .join("u1"), .leave("u2"), .join("u2"), .kick("u3"), .join("u4"), .kick("u4"),
@@ -136,7 +136,7 @@ import Testing
         }
     }
 
-    @Test func `whoever may join may not kick, also while others write`() async throws {
+    @Test func `users who may join may not remove others, even while others write`() async throws {
         let app = try await Self.app()
         let outcomes = try await Self.outcomes(of: [.join("u8"), .join("u9"), .rename], on: "e", in: app)
         #expect(try await Self.order(outcomes, of: "e", in: app).count == 3)

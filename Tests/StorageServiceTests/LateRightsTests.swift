@@ -6,7 +6,7 @@ import Testing
 
 @testable import StorageService
 
-/// A write that takes long, because of a hook or a long body, needs the right to it at its end, too.
+/// A write that takes long because of a hook or a large body requires the right at its end, too.
 @Suite struct LateRightsTests {
     private static let requests: [(name: String, send: @Sendable (ServiceClient) async throws -> Answer)] = [
         ("POST", { try await $0.post("/storage/Notes", #"{"n":2}"#) }),
@@ -28,7 +28,7 @@ import Testing
         """#
     }
 
-    @Test func `rights that end while a hook is asked end before the write`() async throws {
+    @Test func `rights that end during the call of a hook end before the write`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.post("/storage/Notes", #"{"_id":"a","n":1}"#).status == 201)
         let receiver = try await HookReceiver { _ in
@@ -51,7 +51,7 @@ import Testing
         let app = try await StorageApp()
         let (space, principal) = (try app.space(), app.principal(.client))
         let rights = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
-        let intake = FileIntake(
+        let receiver = FileReceiver(
             files: FileStore(postgres: app.postgres, spaces: app.objects.spaces), rights: rights,
             settings: SharedFiles.settings)
         #expect(try await app.client.put("/upload/old.txt", "x").status == 201)
@@ -67,10 +67,10 @@ import Testing
                 rights.forgetAll()
                 return portion
             }
-            let declaration = FileIntake.Declaration(
+            let declaration = FileReceiver.Declaration(
                 path: try FilePath(path), contentType: nil, grants: FileGrants(readers: nil, writers: nil))
             let refusal = await #expect(throws: ServiceError.self) {
-                _ = try await intake.take(content, as: declaration, in: scope)
+                _ = try await receiver.receive(content, as: declaration, in: scope)
             }
             #expect(refusal?.code == .forbidden, "\(path)")
         }
@@ -82,7 +82,7 @@ import Testing
         let app = try await StorageApp()
         let store = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
         var rights = try await store.rights(of: app.principal(.client), in: app.space())
-        // However long the test takes.
+        // Far enough in the future for a slow test.
         rights.moment?.time = .now + .seconds(600)
         #expect(store.isCurrent(rights))
         store.forget(try app.space())

@@ -6,7 +6,7 @@ import Testing
 @testable import StorageService
 
 @Suite struct ListObjectsTests {
-    @Test func `a list is in the envelope with null versions`() async throws {
+    @Test func `a list's envelope has null versions if nothing is published`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","x":1}"#)
         let answer = try await app.client.get("/storage/Note")
@@ -26,7 +26,7 @@ import Testing
         #expect(try await app.contents().isEmpty)
     }
 
-    @Test func `a plus in the query string is a space, an encoded one is a plus`() async throws {
+    @Test func `a plus in the query string is a space, and an encoded one is a plus`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","s":"x y"},{"_id":"b","s":"x+y"}]"#)
         #expect(try await app.client.get("/storage/Note?where=%7B%22s%22:%22x+y%22%7D").ids == ["a"])

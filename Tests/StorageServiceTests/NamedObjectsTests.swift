@@ -78,7 +78,7 @@ import Testing
         }
     }
 
-    @Test func `a field that is a place in an array has no index`() async throws {
+    @Test func `a path that could be a position in an array is not looked up by index`() async throws {
         let app = try await StorageApp()
         let named = NamedObjects(
             table: try app.space().table(CollectionName("Note")), space: try app.space(),

@@ -44,7 +44,7 @@ import Testing
         #expect(answer["o"] == #"{"s":"t0"}"#)
     }
 
-    @Test func `operations of a new object start from nothing`() async throws {
+    @Test func `operations in a new object apply to absent fields`() async throws {
         let app = try await StorageApp()
         let answer = try await app.client.post(
             "/storage/Note",

@@ -208,7 +208,9 @@ import Testing
         try await app.expectRefusal(code, field: field) { try await app.client.post("/storage/query/Note", filter) }
     }
 
-    @Test func `near sorts by distance, the nearest first, unless an order is given`() async throws {
+    @Test func `a filter with $nearSphere sorts by distance, nearest first, unless the request has an order`()
+        async throws
+    {
         let app = try await Self.filled.value
         let filter = #"{"place":{"$nearSphere":{"__type":"GeoPoint","latitude":-17.5,"longitude":-179.8}}}"#
         #expect(try await app.client.post("/storage/query/Note", filter).ids == ["n5", "n3", "n2", "n1"])
@@ -237,7 +239,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note?where=x").isProblem(.invalidParameter, field: "where"))
     }
 
-    @Test func `a pattern that never ends is stopped with a clear error`() async throws {
+    @Test func `a pattern that takes too long is stopped, and the error names it`() async throws {
         let app = try await StorageApp()
         let text = String(repeating: "a", count: 300_001)
         #expect(try await app.client.post("/storage/Note", #"{"t":"\#(text)"}"#).status == 201)

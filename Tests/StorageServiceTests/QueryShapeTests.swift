@@ -200,7 +200,7 @@ import Testing
             (#"{"fields":["created"],"kind":"prefix"}"#, .invalidBody, "fields"),
             (#"{"fields":["a"],"kind":"text","language":"x"}"#, .invalidFilter, "language"),
             (#"{"fields":["a"],"language":"english"}"#, .invalidBody, "language"),
-        ] as [(String, ErrorCode, String?)]) func `a misused kind creates no index`(
+        ] as [(String, ErrorCode, String?)]) func `an index that its kind does not support is refused`(
             _ body: String, _ code: ErrorCode, _ field: String?
         ) async throws
     {

@@ -180,9 +180,9 @@ import Testing
 
     @Test(arguments: ["/internal/changes", "/internal/objects"])
     func `only internal services may ask`(path: String) async throws {
-        for asker in [app.client, app.master, app.user("ann")] {
+        for caller in [app.client, app.master, app.user("ann")] {
             try await app.expectRefusal(.forbidden) {
-                try await asker.post(path, #"{"app":"\#(app.id)","environment":"live"}"#)
+                try await caller.post(path, #"{"app":"\#(app.id)","environment":"live"}"#)
             }
         }
     }

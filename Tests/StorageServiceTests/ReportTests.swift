@@ -22,7 +22,9 @@ import Testing
 
     private static let report = #"{"reason":"spam"}"#
 
-    @Test func `a user reports what they can read, once, and the queue shows it until it is resolved`() async throws {
+    @Test func `a user reports a readable object once, and the queue shows the report until it is resolved`()
+        async throws
+    {
         let app = try await Self.app()
         let (eve, ben) = (app.user("eve"), app.user("ben"))
         let first = try await eve.post("/storage/Posts/a/report", Self.report)
@@ -47,7 +49,9 @@ import Testing
         #expect(try await eve.post("/storage/Posts/a/report", Self.report).status == 200, "not reopened")
     }
 
-    @Test func `what a user cannot read cannot be reported, and only the server reads the queue`() async throws {
+    @Test func `a user cannot report objects that they cannot read, and only the server reads the queue`()
+        async throws
+    {
         let app = try await Self.app()
         let eve = app.user("eve")
         for path in ["Posts/b", "Posts/c", "Posts/x", "Nothing/x"] {
@@ -236,7 +240,7 @@ import Testing
         #expect(try await app.master.get("/storage/Posts/a?deleted=true")["_writers"] == #"["ann"]"#)
     }
 
-    @Test func `followers see a hidden object leave`() async throws {
+    @Test func `a hidden object leaves the streams and feeds of followers`() async throws {
         let app = try await Self.app()
         let id = try await Self.reported("a", app)
         let (stream, principal) = (LiveStream(), app.principal(.client))
@@ -267,7 +271,9 @@ import Testing
         #expect(restored["by"] == #""ann""# && restored["deleted"] != "null" && restored["_readers"] == nil)
     }
 
-    @Test func `what cannot be hidden or restored is refused, and its report stays open`() async throws {
+    @Test func `hiding or restoring an object that does not allow it is refused, and its report stays open`()
+        async throws
+    {
         let app = try await Self.app()
         let id = try await Self.reported("a", app)
         for body in [#"{"action":"remove"}"#, #"{"action":1}"#] {

@@ -8,7 +8,7 @@ import Testing
 
 @Suite struct RightsTests {
     /// The callers: nobody, three users, the app's own server. `ada` has `editors` through `admins`.
-    enum Asker: String, CaseIterable, Sendable {
+    enum Caller: String, CaseIterable, Sendable {
         case anonymous, ada, ben, eve, master
     }
 
@@ -27,20 +27,20 @@ import Testing
             (#"["role:admins"]"#, [.ada, .ben, .master]),
             (#"["role:none"]"#, [.master]), ("[]", [.master]),
             (#"["eve","role:editors"]"#, [.ada, .ben, .eve, .master]),
-        ] as [(String, [Asker])]) func `only its readers see an object`(
-            _ readers: String, _ seers: [Asker]
+        ] as [(String, [Caller])]) func `only its readers see an object`(
+            _ readers: String, _ seers: [Caller]
         ) async throws
     {
         let app = try await Self.app()
         #expect(try await app.master.post("/storage/Note", #"{"_id":"a","n":1,"_readers":\#(readers)}"#).status == 201)
-        for asker in Asker.allCases {
-            let client = app.acting(as: asker)
-            let sees = seers.contains(asker)
-            #expect(try await client.get("/storage/Note/a").status == (sees ? 200 : 404), "\(asker)")
-            #expect(try await client.get("/storage/Note").ids == (sees ? ["a"] : []), "\(asker)")
+        for caller in Caller.allCases {
+            let client = app.acting(as: caller)
+            let sees = seers.contains(caller)
+            #expect(try await client.get("/storage/Note/a").status == (sees ? 200 : 404), "\(caller)")
+            #expect(try await client.get("/storage/Note").ids == (sees ? ["a"] : []), "\(caller)")
             let counted = try await client.post("/storage/query/Note?count=true&limit=0", #"{"n":1}"#)
-            #expect(counted["count"] == (sees ? "1" : "0"), "\(asker)")
-            #expect(try await client.patch("/storage/Note/a", "{}").status == (sees ? 200 : 404), "\(asker)")
+            #expect(counted["count"] == (sees ? "1" : "0"), "\(caller)")
+            #expect(try await client.patch("/storage/Note/a", "{}").status == (sees ? 200 : 404), "\(caller)")
         }
     }
 
@@ -49,30 +49,29 @@ import Testing
             ("null", [.anonymous, .ada, .ben, .eve, .master]), (#"["ada"]"#, [.ada, .master]),
             (#"["role:editors"]"#, [.ada, .ben, .master]),
             ("[]", [.master]),
-        ] as [(String, [Asker])]) func `only its writers change an object`(
-            _ writers: String, _ writing: [Asker]
+        ] as [(String, [Caller])]) func `only its writers change an object`(
+            _ writers: String, _ writing: [Caller]
         ) async throws
     {
         let app = try await Self.app()
-        for asker in Asker.allCases {
-            let client = app.acting(as: asker)
-            let may = writing.contains(asker)
-            let object = #"{"_id":"\#(asker)","n":1,"_writers":\#(writers)}"#
+        for caller in Caller.allCases {
+            let client = app.acting(as: caller)
+            let may = writing.contains(caller)
+            let object = #"{"_id":"\#(caller)","n":1,"_writers":\#(writers)}"#
             #expect(try await app.master.post("/storage/Note", object).status == 201)
-            let path = "/storage/Note/\(asker)"
+            let path = "/storage/Note/\(caller)"
             let before = try await app.everything()
             // All of them may read it.
-            #expect(try await client.patch(path, #"{"n":2}"#).status == (may ? 200 : 403), "\(asker)")
-            #expect(try await client.put(path, #"{"n":3}"#).status == (may ? 200 : 403), "\(asker)")
+            #expect(try await client.patch(path, #"{"n":2}"#).status == (may ? 200 : 403), "\(caller)")
+            #expect(try await client.put(path, #"{"n":3}"#).status == (may ? 200 : 403), "\(caller)")
             #expect(
-                try await client.post("/storage/Note", #"{"_id":"\#(asker)","n":4}"#).status == (may ? 200 : 403),
-                "\(asker)")
-            #expect(
-                try await client.post("/storage/all/Note", #"[{"_id":"\#(asker)","n":5}]"#).status == (may ? 201 : 403),
-                "\(asker)")
-            #expect(try await client.post("/storage/remove/Note/\(asker)").status == (may ? 200 : 403), "\(asker)")
-            if !may { #expect(try await app.everything() == before, "\(asker)") }
-            #expect(try await client.delete(path).status == (may ? 204 : 403), "\(asker)")
+                try await client.post("/storage/Note", #"{"_id":"\#(caller)","n":4}"#).status == (may ? 200 : 403),
+                "\(caller)")
+            let bulk = try await client.post("/storage/all/Note", #"[{"_id":"\#(caller)","n":5}]"#)
+            #expect(bulk.status == (may ? 201 : 403), "\(caller)")
+            #expect(try await client.post("/storage/remove/Note/\(caller)").status == (may ? 200 : 403), "\(caller)")
+            if !may { #expect(try await app.everything() == before, "\(caller)") }
+            #expect(try await client.delete(path).status == (may ? 204 : 403), "\(caller)")
         }
     }
 
@@ -104,8 +103,8 @@ import Testing
             ("count", #"["eve"]"#, [.eve, .master]), ("create", #"["authenticated"]"#, [.ada, .ben, .eve, .master]),
             ("update", #"["eve"]"#, [.eve, .master]), ("delete", #"["role:editors"]"#, [.ada, .ben, .master]),
             ("addField", #"["eve"]"#, [.eve, .master]),
-        ] as [(String, String, [Asker])])
-    func `a rule opens an operation only to its grantees`(_ operation: String, _ grantees: String, _ open: [Asker])
+        ] as [(String, String, [Caller])])
+    func `a rule opens an operation only to its grantees`(_ operation: String, _ grantees: String, _ open: [Caller])
         async throws
     {
         let app = try await Self.app()
@@ -113,8 +112,8 @@ import Testing
         #expect(
             try await app.master.put("/collections/Note/rules", #"{"rules":{"\#(operation)":\#(grantees)}}"#).status
                 == 200)
-        for asker in Asker.allCases {
-            let client = app.acting(as: asker)
+        for caller in Caller.allCases {
+            let client = app.acting(as: caller)
             let answer =
                 switch operation {
                 case "find": try await client.post("/storage/query/Note", #"{"n":1}"#)
@@ -126,16 +125,16 @@ import Testing
                     try await client.post(
                         "/storage/batch",
                         #"{"requests":[{"method":"DELETE","path":"storage/Note/x"}],"transaction":true}"#)
-                default: try await client.patch("/storage/Note/b", #"{"new\#(asker)":1}"#)
+                default: try await client.patch("/storage/Note/b", #"{"new\#(caller)":1}"#)
                 }
-            if open.contains(asker) {
-                #expect(answer.status != 403, "\(asker): \(answer)")
+            if open.contains(caller) {
+                #expect(answer.status != 403, "\(caller): \(answer)")
             } else {
                 #expect(
                     answer.isProblem(
                         .forbidden,
-                        field: operation == "addField" ? "new\(asker)" : operation == "delete" ? "requests.0" : nil),
-                    "\(asker): \(answer)")
+                        field: operation == "addField" ? "new\(caller)" : operation == "delete" ? "requests.0" : nil),
+                    "\(caller): \(answer)")
             }
         }
     }
@@ -220,16 +219,17 @@ import Testing
 
     @Test func `users read their own roles, and internal services anybody's, including nested ones`() async throws {
         let app = try await Self.app()
-        for (asker, roles) in [(Asker.ada, #"["admins","editors"]"#), (.ben, #"["admins","editors"]"#), (.eve, "[]")] {
-            let own = try await app.acting(as: asker).get("/auth/me/roles")
+        let both = #"["admins","editors"]"#
+        for (caller, roles) in [(Caller.ada, both), (.ben, both), (.eve, "[]")] {
+            let own = try await app.acting(as: caller).get("/auth/me/roles")
             #expect(own.status == 200 && own["data"] == roles, "\(own)")
-            let body = #"{"app":"\#(app.id)","environment":"live","user":"\#(asker.rawValue)"}"#
+            let body = #"{"app":"\#(app.id)","environment":"live","user":"\#(caller.rawValue)"}"#
             let answer = try await app.acting(as: .service("config")).post("/internal/users/roles", body)
             #expect(answer.status == 200 && answer["roles"] == roles, "\(answer)")
             #expect(
                 try await app.acting(as: .service("config")).post(
                     "/internal/users/roles", body.replacing("live", with: "test"))["roles"] == "[]")
-            #expect(try await app.acting(as: asker).post("/internal/users/roles", body).isProblem(.forbidden))
+            #expect(try await app.acting(as: caller).post("/internal/users/roles", body).isProblem(.forbidden))
         }
         #expect(try await app.acting(as: .anonymous).get("/auth/me/roles").isProblem(.invalidToken))
         #expect(try await app.master.get("/auth/me/roles").isProblem(.invalidToken))
@@ -272,7 +272,7 @@ import Testing
         }
     }
 
-    @Test func `a look-up of many users' roles agrees with single ones`() async throws {
+    @Test func `looking up many users' roles gives the same result as looking up each`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/editors", #"{"add":["ben","role:admins"]}"#).status == 204)
         #expect(try await app.master.put("/roles/admins", #"{"add":["ada","role:editors"]}"#).status == 204)
@@ -317,15 +317,15 @@ import Testing
 }
 
 extension StorageApp {
-    fileprivate func acting(as asker: RightsTests.Asker) -> ServiceClient {
-        switch asker {
+    fileprivate func acting(as caller: RightsTests.Caller) -> ServiceClient {
+        switch caller {
         case .anonymous: client
         case .master: master
         default:
             acting(
                 as: Principal(
                     kind: .client, appID: id, appNumber: 1, environment: .live, credentialID: "test",
-                    userID: asker.rawValue))
+                    userID: caller.rawValue))
         }
     }
 }

@@ -70,7 +70,7 @@ import Testing
     }
 
     @Test
-    func `a slow list of a user is reported with the rule, and the master's without, from every copy of the service`()
+    func `slow lists of all copies are reported, a user's with the rule and the server's without`()
         async throws
     {
         let app = try await StorageApp()

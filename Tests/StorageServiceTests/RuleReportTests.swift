@@ -5,7 +5,7 @@ import Testing
 
 @testable import StorageService
 
-/// Who may do what, as the report and the warnings tell it.
+/// The report of who may do what, and the warnings.
 @Suite struct RuleReportTests {
     @Test(
         arguments: [
@@ -26,7 +26,7 @@ import Testing
             ),
             (#"["authenticated","ann"]"#, "closed", [#"authenticated all ["rules.find.0"]"#]),
         ] as [(String?, String, [String])])
-    func `the report has the kinds of caller that may do each operation`(
+    func `the report lists the kinds of caller that may perform each operation`(
         _ rule: String?, _ access: String, _ kinds: [String]
     )
         async throws
@@ -94,7 +94,7 @@ import Testing
             ),
             ("[]", #"["*"]"#, "[]"),
         ])
-    func `the report has the kinds of caller that may read each hidden field`(
+    func `the report lists the kinds of caller that may read each hidden field`(
         _ get: String, _ list: String, _ readers: String
     )
         async throws

@@ -5,7 +5,7 @@ import Testing
 
 @testable import StorageService
 
-/// The tester of rules says what the real request would be answered.
+/// A test of rules gives the same result as the real request.
 @Suite struct RuleTestTests {
     private static let rules: [String] = [
         "{}", #"{"rules":{"find":[],"get":[],"create":[],"update":[],"delete":[]}}"#,

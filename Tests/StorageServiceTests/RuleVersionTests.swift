@@ -166,7 +166,7 @@ import Testing
         #expect(try await app.master.put("/rules?plan=true", ordered)["changes"] == "[]")
     }
 
-    @Test func `of two pushes from the same base, one is refused`() async throws {
+    @Test func `of two changes of rules with the same base, one is refused`() async throws {
         let app = try await StorageApp()
         try await app.set(Self.find("[]"), on: "Note")
         let base = try #require(try await app.master.get("/rules")["base"])

@@ -92,7 +92,7 @@ import Testing
         #expect(targets.count == 40)
     }
 
-    @Test func `what cannot be logged is not written`() async throws {
+    @Test func `a change that cannot be logged is not made`() async throws {
         try await MigratedDatabase.with { database in
             let app = try await StorageApp(alone: database)
             #expect(try await app.master.post("/storage/Note", #"{"_id":"a"}"#).status == 201)

@@ -5,8 +5,8 @@ import Testing
 
 @testable import StorageService
 
-/// What the refusal of a write says about the object whose values or id it would repeat: docs/SECURITY.md, "Hidden
-/// fields".
+/// What the refusal of a write reveals about the object that already has the values or the id: docs/SECURITY.md,
+/// "Hidden fields".
 @Suite struct UniqueConflictTests {
     /// Ann sees `mine` and `other`, and not Eve's `e-9`. No two objects have the same `code`.
     private static func app(_ rules: String) async throws -> StorageApp {
@@ -72,7 +72,7 @@ import Testing
         try await expectSameRefusal(.conflict, of: ["seen", "unseen"], for: "ann", in: app)
     }
 
-    @Test func `a write that the rules refuse is refused whether its values are taken or not`() async throws {
+    @Test func `a write that the rules refuse gets the same answer whether or not its values are taken`() async throws {
         let app = try await Self.app(Self.own)
         try await expectSameRefusal(.forbidden, of: ["unseen", "free"], for: "bob", in: app)
     }

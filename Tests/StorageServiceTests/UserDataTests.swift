@@ -123,7 +123,7 @@ import Testing
         #expect(try await ids(app, "Wiki") == ["page"])
     }
 
-    @Test func `A condition names the owner, and whoever may change an object in some states only does not own it`()
+    @Test func `A condition names the owner, and users who may change an object only in some states do not own it`()
         async throws
     {
         let app = try await StorageApp()

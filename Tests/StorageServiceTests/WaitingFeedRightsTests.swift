@@ -28,7 +28,7 @@ import Testing
         #expect(try await master.put("/collections/Notes/rules", Self.mods).status == 200)
         let start = try FeedPage(try await ann.get("/changes/Notes")).cursor
         async let waiting = ann.get("/changes/Notes?since=\(start)&wait=30\(parameters)")
-        // The request has read the log once, with the rights of before.
+        // The request has read the log once, with the earlier rights.
         try await eventually("the request waits") { storage.feed.waiting.available < SyncFeed.maximumWaiting }
         let changed = try await change(master)
         #expect((200..<300).contains(changed.status), "\(changed)")

@@ -86,9 +86,10 @@ extension StorageService {
         routes.on(
             ReadObjectFile.route,
             ReadObjectFile(files: ObjectFiles(files: files), thumbnails: thumbnails, rights: rights))
-        routes.on(UploadFile.route, UploadFile(intake: intake, rights: rights, acceptsDirectory: true))
-        routes.on(UploadFile.uploadIntoDirectory, UploadFile(intake: intake, rights: rights, acceptsDirectory: true))
-        routes.on(UploadFile.uploadFile, UploadFile(intake: intake, rights: rights, acceptsDirectory: false))
+        routes.on(UploadFile.route, UploadFile(receiver: receiver, rights: rights, acceptsDirectory: true))
+        routes.on(
+            UploadFile.uploadIntoDirectory, UploadFile(receiver: receiver, rights: rights, acceptsDirectory: true))
+        routes.on(UploadFile.uploadFile, UploadFile(receiver: receiver, rights: rights, acceptsDirectory: false))
         routes.on(ChangeFile.route, ChangeFile(files: files, rights: rights))
         routes.on(DeleteFile.route, DeleteFile(files: files, rights: rights))
         routes.on(ReadUploadHistory.route, ReadUploadHistory(files: files, rights: rights))

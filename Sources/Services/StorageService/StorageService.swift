@@ -53,7 +53,7 @@ public struct StorageService: ServiceDefinition {
     let fileSettings: FileSettings
     let files: FileStore
     let thumbnails: ThumbnailStore
-    let intake: FileIntake
+    let receiver: FileReceiver
     let tusUploads: TusUploads
     let orphans: OrphanFileSweep
 
@@ -70,21 +70,21 @@ public struct StorageService: ServiceDefinition {
         var configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-storage",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
-        // Both cost more to start than a query may take, and one app's large query would take all processors from the
-        // others.
+        // JIT compilation and parallel workers take longer to start than a query may take, and with them one app's
+        // large query would use all processors.
         configuration.sessionSettings["jit"] = "off"
         configuration.sessionSettings["max_parallel_workers_per_gather"] = "0"
-        var ofTransfers = configuration
+        var transferConfiguration = configuration
         var jobs = JobWorker.Configuration()
         jobs.concurrency = try settings.integer("jobs.concurrency", default: 2, in: 1...32)
         jobs.retention = .seconds(try settings.integer("jobs.retention.hours", default: 7 * 24, in: 1...10_000) * 3_600)
         // One connection for each job and each streaming export, which hold transactions; one for hook deliveries, and
         // one for short statements.
-        ofTransfers.maximumConnections = jobs.concurrency + TransferStores.maximumExports + 2
-        var ofBuilds = configuration
+        transferConfiguration.maximumConnections = jobs.concurrency + TransferStores.maximumExports + 2
+        var buildConfiguration = configuration
         // One connection for a job's build, one for an immediate build, one for dropping a half-built index, and one
-        // that is not lent.
-        ofBuilds.maximumConnections = 4
+        // that transactions do not get.
+        buildConfiguration.maximumConnections = 4
         var limits = Live.Limits()
         limits.subscribers = try settings.integer("live.subscribers", default: 10_000, in: 1...100_000)
         limits.subscribersPerApp = try settings.integer("live.subscribers.app", default: 5_000, in: 1...100_000)
@@ -92,8 +92,8 @@ public struct StorageService: ServiceDefinition {
             postgres: PostgresClient(configuration: configuration, logger: logger), files: try FileSettings(settings),
             logger: logger,
             retentionInDays: try settings.integer("changes.retention.days", default: 7, in: 1...365),
-            transfers: PostgresClient(configuration: ofTransfers, logger: logger),
-            builder: PostgresClient(configuration: ofBuilds, logger: logger), jobs: jobs,
+            transfers: PostgresClient(configuration: transferConfiguration, logger: logger),
+            builder: PostgresClient(configuration: buildConfiguration, logger: logger), jobs: jobs,
             maximumImportSizeInBytes: try settings.integer("import.limit.bytes", default: 1 << 30, in: 1...(1 << 40)),
             limits: limits,
             hooks: try HookSettings(settings),
@@ -155,8 +155,8 @@ public struct StorageService: ServiceDefinition {
         self.fileSettings = fileSettings
         self.files = FileStore(postgres: postgres, spaces: spaces, quota: fileSettings.quota, signal: signal)
         self.thumbnails = ThumbnailStore(files: files, settings: fileSettings)
-        self.intake = FileIntake(files: files, rights: rights, settings: fileSettings)
-        self.tusUploads = TusUploads(store: TusUploadStore(files: files), intake: intake)
+        self.receiver = FileReceiver(files: files, rights: rights, settings: fileSettings)
+        self.tusUploads = TusUploads(store: TusUploadStore(files: files), receiver: receiver)
         self.orphans = OrphanFileSweep(postgres: postgres, files: files, settings: fileSettings, logger: logger)
 
         let background = transfers ?? postgres
@@ -178,19 +178,19 @@ public struct StorageService: ServiceDefinition {
         self.transferClient = transfers
         self.builder = builder
         self.transfers = stores
-        let ofBuilds = builder ?? postgres
+        let buildClient = builder ?? postgres
         let builds = IndexBuilds(postgres: postgres, jobs: queue)
-        self.indexes = IndexStore(postgres: postgres, builder: ofBuilds, spaces: spaces, builds: builds)
+        self.indexes = IndexStore(postgres: postgres, builder: buildClient, spaces: spaces, builds: builds)
         self.listedIndexes = ListedIndexes(postgres: background, jobs: queue, logger: logger)
-        self.indexSweep = IndexSweep(postgres: background, builder: ofBuilds, logger: logger)
+        self.indexSweep = IndexSweep(postgres: background, builder: buildClient, logger: logger)
         self.maximumImportSizeInBytes = maximumImportSizeInBytes
         self.worker = JobWorker(
             queue: queue,
             handlers: [
                 ImportCollection(transfers: stores), ExportCollection(transfers: stores),
                 CopyEnvironment(transfers: stores), CheckSchema(schemas: schemas),
-                BuildIndex(builds: builds, builder: ofBuilds, transfers: stores),
-                BuildListedIndex(builder: ofBuilds, postgres: background),
+                BuildIndex(builds: builds, builder: buildClient, transfers: stores),
+                BuildListedIndex(builder: buildClient, postgres: background),
             ],
             configuration: jobs, logger: logger)
 

@@ -85,7 +85,7 @@ public struct Spool: Sendable {
     }
 
     /// Attaches a complete file to a job, in the transaction that stores the job.
-    public func give(_ id: UUID, to job: UUID, in transaction: PostgresTransaction) async throws {
+    public func assign(_ id: UUID, to job: UUID, in transaction: PostgresTransaction) async throws {
         try await transaction.execute("UPDATE \(files) SET job = \(job) WHERE id = \(id)")
     }
 

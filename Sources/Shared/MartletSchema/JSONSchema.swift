@@ -49,18 +49,18 @@ public struct JSONSchema: Sendable {
     /// The name in a `$ref` to one of `$defs`; nil if there is no such `$ref`.
     public static func definitionName(in schema: JSONValue) -> String? { SchemaCompiler.definitionName(in: schema) }
 
-    /// Checks a value; returns the first misfits in the order of the document, none if it fits.
+    /// Checks a value; returns the first violations in the order of the document, none if it fits.
     ///
     /// Takes time in proportion to the sizes of schema and value. A value that would take longer than a fixed limit
     /// does not fit.
-    public func misfits(of value: JSONValue, limit: Int = 10) -> [SchemaMisfit] {
+    public func violations(of value: JSONValue, limit: Int = 10) -> [SchemaViolation] {
         var checksLeft = Self.maximumChecks
-        return SchemaChecker.misfits(of: value, root, limit: limit, checksLeft: &checksLeft)
+        return SchemaChecker.violations(of: value, root, limit: limit, checksLeft: &checksLeft)
     }
 }
 
 /// Why a value does not fit a schema.
-public struct SchemaMisfit: Sendable, Hashable {
+public struct SchemaViolation: Sendable, Hashable {
     /// The JSON Pointer (RFC 6901) of the value; for an absent member, that of its object.
     public let pointer: String
     public let keyword: String

@@ -8,37 +8,37 @@ struct SchemaChecker {
         case element(Int)
     }
 
-    private var misfits: [SchemaMisfit] = []
+    private var violations: [SchemaViolation] = []
     private var limit: Int
     private var path: [Step] = []
     private var checksLeft: Int
-    /// Whether only the existence of a misfit matters, as in the alternatives of `anyOf`. Misfits are then not
+    /// Whether only the existence of a violation matters, as in the alternatives of `anyOf`. Violations are then not
     /// described.
     private var isProbing = false
-    private var hasMisfit = false
+    private var hasViolation = false
 
     /// - Parameter checksLeft: How many checks may still be made. Once they are used up, no value fits.
-    static func misfits(
+    static func violations(
         of value: JSONValue, _ node: SchemaNode, limit: Int, checksLeft: inout Int
-    ) -> [SchemaMisfit] {
+    ) -> [SchemaViolation] {
         var checker = SchemaChecker(limit: limit, checksLeft: checksLeft)
         checker.check(value, node)
         checksLeft = checker.checksLeft
-        guard checksLeft <= 0 else { return checker.misfits }
+        guard checksLeft <= 0 else { return checker.violations }
         checker = SchemaChecker(limit: 1, checksLeft: 0)
         checker.addMisfit("", "The document is too large to be checked against the schema")
-        return checker.misfits
+        return checker.violations
     }
 
     private init(limit: Int, checksLeft: Int) { (self.limit, self.checksLeft) = (limit, checksLeft) }
 
     /// Whether to stop: either the result is complete, or no more checks may be made.
-    private var isDone: Bool { checksLeft <= 0 || (isProbing ? hasMisfit : misfits.count >= limit) }
+    private var isDone: Bool { checksLeft <= 0 || (isProbing ? hasViolation : violations.count >= limit) }
 
     /// - Parameter absent: The member of the value that is missing.
     private mutating func addMisfit(_ keyword: String, absent: String? = nil, _ sentence: @autoclosure () -> String) {
-        hasMisfit = true
-        guard !isProbing, misfits.count < limit else { return }
+        hasViolation = true
+        guard !isProbing, violations.count < limit else { return }
         var top = path.isEmpty ? absent : nil
         if case .member(let name) = path.first { top = name }
         let pointer = path.map { step in
@@ -48,7 +48,7 @@ struct SchemaChecker {
             }
         }.joined()
         let message = sentence() + (keyword.isEmpty ? "." : " (\(keyword)).")
-        misfits.append(SchemaMisfit(pointer: pointer, keyword: keyword, message: message, topLevelMember: top))
+        violations.append(SchemaViolation(pointer: pointer, keyword: keyword, message: message, topLevelMember: top))
     }
 
     private mutating func check(_ value: JSONValue, _ node: SchemaNode) {
@@ -70,11 +70,11 @@ struct SchemaChecker {
 
     /// Whether a value fits, without saying why not.
     private mutating func fits(_ value: JSONValue, _ node: SchemaNode) -> Bool {
-        let outer = (isProbing, hasMisfit)
-        (isProbing, hasMisfit) = (true, false)
+        let outer = (isProbing, hasViolation)
+        (isProbing, hasViolation) = (true, false)
         check(value, node)
-        let fits = !hasMisfit
-        (isProbing, hasMisfit) = outer
+        let fits = !hasViolation
+        (isProbing, hasViolation) = outer
         return fits
     }
 

@@ -154,9 +154,9 @@ struct SchemaCompiler {
     private mutating func checkDefault(of schema: JSONValue, _ node: SchemaNode, at pointer: String) throws(SchemaError)
     {
         guard let value = schema["default"],
-            let misfit = SchemaChecker.misfits(of: value, node, limit: 1, checksLeft: &checksLeft).first
+            let violation = SchemaChecker.violations(of: value, node, limit: 1, checksLeft: &checksLeft).first
         else { return }
-        throw SchemaError(at: pointer + "/default", "The default does not fit its own schema. " + misfit.message)
+        throw SchemaError(at: pointer + "/default", "The default does not fit its own schema. " + violation.message)
     }
 
     private mutating func rule(

@@ -49,7 +49,7 @@ import Testing
         return all.count
     }
 
-    @Test func `no client reads a file before the verdict, by any way`() async throws {
+    @Test func `no client can read a file before the verdict, on any path`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.send("PUT", "/upload/earlier.txt", "before the hook")
         try await app.hook("scan", "scanFile", at: HookReceiver())
@@ -65,7 +65,7 @@ import Testing
             try await app.expectRefusal(.fileScanning) {
                 try await client.send("GET", "/upload/a.gif", bytes: nil, headers: ["range": "bytes=0-1"])
             }
-            // The answer does not tell a client either whether it knows the contents.
+            // The answer does not reveal either whether a client knows the contents.
             let tag = #""\#(made["sha256"]?.filter { $0 != "\"" } ?? "")""#
             try await app.expectRefusal(.fileScanning) {
                 try await client.send("GET", "/upload/a.gif", bytes: nil, headers: ["if-none-match": tag])
@@ -128,7 +128,7 @@ import Testing
         for client in [app.user("ann"), app.client, app.master] {
             #expect(try await client.get("/upload/bad.txt").isProblem(.fileRefused))
         }
-        // The scanner's link opens nothing any more either.
+        // The scanner's link does not open the file any more.
         let link = "/" + (try #require(call["link"])).dropFirst().dropLast()
         #expect(try await anybody.get(link).isProblem(.invalidLink))
         #expect(try await app.user("ann").get("/upload/bad.txt?info=true")["reason"] == #""Evil-1""#)
@@ -177,7 +177,7 @@ import Testing
         #expect(try await app.client.send("PUT", "/upload/b.txt", "1")["state"] == #""scanning""#)
     }
 
-    @Test func `a hook that is deleted and set again is asked about the files that wait`() async throws {
+    @Test func `a hook that is deleted and set again is called for the waiting files`() async throws {
         let app = try await StorageApp()
         try await app.hook("scan", "scanFile", at: HookReceiver { _ in (500, "") })
         _ = try await app.client.send("PUT", "/upload/a.txt", "1")
@@ -232,7 +232,7 @@ import Testing
         }
     }
 
-    @Test func `the app's server and staff decide by hand, also about files that could be read`() async throws {
+    @Test func `the app's server and staff can set a verdict themselves, also for readable files`() async throws {
         let app = try await StorageApp()
         let staff = app.staff(may: [.storage: [.read, .update]])
         _ = try await app.client.send("PUT", "/upload/old.txt", "old")

@@ -221,7 +221,7 @@ import Testing
         #expect(blobs.filter { $0.utf8.count > 30 } == [])
     }
 
-    @Test func `names that look alike are one file`() async throws {
+    @Test func `names in different Unicode forms are one file`() async throws {
         let app = try await StorageApp()
         #expect(try await app.client.send("PUT", "/upload/u%CC%88", "decomposed").status == 201)
         #expect(try await app.client.send("PUT", "/upload/%C3%BC", "composed").status == 200)

@@ -94,7 +94,9 @@ import Testing
         #expect(try await app.user("bob").get(Self.path + "photo").text == "photo")
     }
 
-    @Test func `in a closed space clients share a file with the readers of an object without a server`() async throws {
+    @Test func `in a closed space, clients share a file with the readers of an object, without a server`()
+        async throws
+    {
         let app = try await StorageApp.withDefaultAccess()
         try await app.set(
             #"{"rules":{"create":["authenticated"],"get":[{"where":{"for":"$user.id"}}],"addField":["authenticated"]}}"#,
@@ -328,7 +330,7 @@ import Testing
         }
     }
 
-    // MARK: The data elsewhere
+    // MARK: Copies, exports and erasure
 
     @Test func `a copy of the environment keeps what files are bound to`() async throws {
         let app = try await Self.app(StorageApp())

@@ -50,7 +50,7 @@ import Testing
         #expect(patched.status == 204 && created.status == 201, "\(patched)")
         #expect(try await blobs() == 6)
 
-        // First too young to judge, then recorded.
+        // The blob is too young at first, and recorded later.
         #expect(try await collect(after: 0) == 0)
         #expect(try await collect(after: 2) == 0)
         #expect(try await collect(after: 25.9) == 0)
@@ -77,7 +77,7 @@ import Testing
         )
         let collection = collection(app.postgres, SharedFiles.settings)
         _ = try await app.client.send("PUT", "/upload/f", "1")
-        // Like a copy job: the bytes long before the row.
+        // As in a copy job, the bytes are written long before the row.
         try await app.superuser.execute("UPDATE \(files) SET blob = 'x' || blob")
         #expect(try await collection.collect(schema: schema, at: Date().addingTimeInterval(2 * Self.hour)) == 0)
         #expect(try await app.superuser.query("SELECT FROM \(orphans)").count == 1)

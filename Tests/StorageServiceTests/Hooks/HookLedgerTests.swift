@@ -37,7 +37,7 @@ import Testing
         #expect(try await app.master.get("/hooks/save/failures")["count"] == "0")
     }
 
-    @Test func `many failures at once are stored as one`() async throws {
+    @Test func `many failures within a second are stored as one`() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (503, "{}") }
         try await app.hook("save", "beforeSave", "Notes", at: receiver)

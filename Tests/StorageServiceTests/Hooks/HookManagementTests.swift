@@ -184,7 +184,7 @@ import Testing
             ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0xff, 0xff, 10, 0, 0, 1], false),
             ([0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false),
             ([0xff, 2, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 1], false), ([], false),
-        ] as [([UInt8], Bool)]) func `only addresses of the public internet count as public`(
+        ] as [([UInt8], Bool)]) func `only addresses of the public internet are allowed`(
             _ address: [UInt8], _ isPublic: Bool
         )
     {

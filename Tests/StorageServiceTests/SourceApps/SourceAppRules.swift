@@ -1,4 +1,4 @@
-/// The rules of the source documents' apps (REQUIREMENTS B, C and D): no code on a server of one's own.
+/// The rules of the source documents' apps (REQUIREMENTS B, C and D), which need no server code.
 enum SourceAppRules {
     /// SportLook: people join events, and only participants chat (B3, B5, B6).
     static let sportLook = [

@@ -36,7 +36,7 @@ import Testing
         Row("Events", "e1", "title", ["ann", "bob", "eve"], last: "{}"),
         Row("Messages", "m1", "text", ["ann", "bob"], last: #"{"event":\#(event)}"#),
         Row("Invitations", "i1", "state", ["ann", "eve"], last: #"{"to":\#(all)}"#),
-    ]) func `SportLook shows changes to those who read the object`(_ row: Row) async throws {
+    ]) func `SportLook shows changes to the readers of the object`(_ row: Row) async throws {
         let app = try await SourceAppTests.app(SourceAppTests.sportLookObjects, SourceAppRules.sportLook)
         let event = #"{"_id":"all","participants":\#(Self.all)}"#
         #expect(try await app.master.post("/storage/Events", event).status == 201)
@@ -48,7 +48,7 @@ import Testing
         Row("Bikes", "b1", "owner", ["ann"], last: #"{"missing":true}"#, readers: SourceAppTests.callers),
         Row("Bikes", "b2", "make", ["ann"], last: #"{"missing":true}"#),
         Row("Sightings", "s1", "note", ["ann"], last: #"{"bike":\#(bike)}"#),
-    ]) func `FindMyBike shows changes to those who read the object`(_ row: Row) async throws {
+    ]) func `FindMyBike shows changes to the readers of the object`(_ row: Row) async throws {
         let app = try await SourceAppTests.app(SourceAppTests.findMyBikeObjects, SourceAppRules.findMyBike)
         #expect(try await app.master.post("/storage/Bikes", #"{"_id":"all","owner":\#(Self.all)}"#).status == 201)
         try await check(row, in: app)
@@ -57,7 +57,7 @@ import Testing
     @Test(arguments: [
         Row("Events", "e1", "title", SourceAppTests.callers, last: "{}"),
         Row("SignUps", "u1", "name", ["ann"], last: "{}"),
-    ]) func `Napton's events app shows changes to those who read the object`(_ row: Row) async throws {
+    ]) func `Napton's events app shows changes to the readers of the object`(_ row: Row) async throws {
         try await check(row, in: SourceAppTests.app(SourceAppTests.kickInObjects, SourceAppRules.kickIn))
     }
 
@@ -65,7 +65,7 @@ import Testing
         Row("Lessons", "l1", "title", SourceAppTests.callers, last: #"{"published":true}"#),
         Row("Lessons", "l2", "title", ["ann"], last: #"{"published":true}"#),
         Row("Lessons", "l1", "note", ["ann"], last: #"{"published":true}"#, readers: SourceAppTests.callers),
-    ]) func `the timetable shows changes to those who read the object`(_ row: Row) async throws {
+    ]) func `the timetable shows changes to the readers of the object`(_ row: Row) async throws {
         try await check(row, in: SourceAppTests.app(SourceAppTests.timetableObjects, SourceAppRules.timetable))
     }
 

@@ -143,7 +143,7 @@ struct StorageApp: Sendable {
 
     /// Waits until a statement waits for the table that this transaction has locked exclusively.
     ///
-    /// Reads `pg_locks`, because a transaction sees `pg_stat_activity` as it was at its first look.
+    /// Reads `pg_locks`, because a transaction sees `pg_stat_activity` as it was at its first query.
     static func waitUntilAStatementWaits(for transaction: PostgresTransaction) async throws {
         try await eventually("a statement waits for the lock") {
             try await !transaction.query(

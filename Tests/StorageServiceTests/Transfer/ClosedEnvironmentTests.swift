@@ -70,7 +70,7 @@ import Testing
         #expect(try await app.testClient.get("/storage/Note")["count"] == "0")
     }
 
-    @Test func `a failed copy keeps no one out`() async throws {
+    @Test func `a failed copy does not close the environment`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"z"}"#)
@@ -78,7 +78,7 @@ import Testing
             try await app.postgres.withTransaction(isolation: .repeatableRead) { transaction in
                 let copy = EnvironmentCopy(
                     live: try app.space(), test: try app.space(.test), transaction: transaction, timeout: .seconds(60))
-                try await copy.takePlace([])
+                try await copy.replaceTables([])
                 try await copy.close()
                 throw CancellationError()
             }

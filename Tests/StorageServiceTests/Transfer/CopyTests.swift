@@ -22,9 +22,9 @@ import Testing
             #expect(try await copy.tables().isEmpty)
             #expect(try await app.testClient.put("/upload/new.txt", "123").status == 201)
             try await copy.beginFiles()
-            try await copy.keep(try await copy.files(after: "", limit: 10))
-            try await copy.takePlace([])
-            try await copy.ownFiles()
+            try await copy.insertRows(of: try await copy.files(after: "", limit: 10))
+            try await copy.replaceTables([])
+            try await copy.copyFileRows()
         }
         let usage = try await files.usage(of: app.space(.test))
         #expect(

@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: ["json", "jsonl", "csv"])
-    func `a job writes the same file`(_ format: String) async throws {
+    func `an export job writes the same file as a streamed export`(_ format: String) async throws {
         let app = try await Self.filled()
         let job = try await app.finished(app.master.post("/exports/Note?format=\(format)"))
         #expect(job["state"] == #""done""# && job["result.objects"] == "\(Self.objects.count)", "\(job)")
@@ -51,7 +51,7 @@ import Testing
         #expect(try await app.master.get("/exports/Note?format=\(format)").text == file.text)
     }
 
-    @Test func `CSV guards against formulas`() async throws {
+    @Test func `an export as CSV makes formulas harmless`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","s":"=cmd()","t":"plain"}"#)
         let file = try await app.master.get("/exports/Note?format=csv").text
@@ -179,7 +179,7 @@ import Testing
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"z"}"#)
         let test = try await app.contents(.test)
         let table = try #require(PostgresIdentifier(schema: try app.space().schema, name: "Note"))
-        // An obstacle to the copy's own table.
+        // The copy creates a table with this name, so it fails.
         let name = try #require(PostgresIdentifier(schema: try app.space(.test).schema, name: "_copy_0"))
         try await app.superuser.execute("CREATE TABLE \(name) (id int)")
         let job = try await app.master.post("/environment/copy")
@@ -195,7 +195,7 @@ import Testing
         _ = table
     }
 
-    @Test func `test is wiped, live is not`() async throws {
+    @Test func `wiping empties test and leaves live unchanged`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a"}"#)
         _ = try await app.testClient.post("/storage/Note", #"{"_id":"a"}"#)

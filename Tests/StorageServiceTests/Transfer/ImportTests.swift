@@ -16,7 +16,7 @@ import Testing
         ("jsonl", "{\"_id\":\"a\",\"n\":1.10,\"t\":\"x\"}\n\n{\"_id\":\"b\",\"n\":2,\"o\":{\"p\":[1,null]}}\r\n"),
         ("csv", "\u{feff}_id;n;t;o.p:json\r\na;1.10;x;\r\nb;2;;[1,null]"),
     ])
-    func `a file's objects are stored`(_ format: String, _ file: String) async throws {
+    func `the objects in an imported file are stored`(_ format: String, _ file: String) async throws {
         let app = try await StorageApp()
         let job = try await app.importing(file, to: "Note", "format=\(format)")
         #expect(job["state"] == #""done""# && job["result.created"] == "2" && job["result.bad"] == "0", "\(job)")
@@ -65,7 +65,7 @@ import Testing
             two["born.iso"] == #""2000-01-02T03:04:05.000Z""# && two["age"] == nil && two["mixed"] == #""x""#, "\(two)")
     }
 
-    @Test func `types can be given, and empty cells be null`() async throws {
+    @Test func `the request can give types, and can make empty cells null`() async throws {
         let app = try await StorageApp()
         let job = try await app.importing(
             "key\tn\tzip\n7\t\t123\n", to: "T", "format=csv&types=zip:string&emptyIsNull=true&idField=key")
@@ -138,7 +138,7 @@ import Testing
         #expect(try await app.client.get("/storage/Note")["count"] == (state == "done" ? "2" : "1"))
     }
 
-    @Test func `a record that a unique index refuses refuses all, and no collection is created`() async throws {
+    @Test func `if a unique index refuses one record, nothing is stored and no collection is created`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"n":5}"#)
         _ = try await app.master.post("/collections/Note/indexes", #"{"fields":["n"],"unique":true}"#)
@@ -210,7 +210,7 @@ import Testing
             var jobOptions = transfers.options(try app.space())
             jobOptions.delay = .seconds(3_600)
             let id = try await transfers.jobs.enqueue(ImportCollection.self, complete, jobOptions, in: transaction)
-            try await transfers.spool.give(complete.file, to: try #require(id), in: transaction)
+            try await transfers.spool.assign(complete.file, to: try #require(id), in: transaction)
             return try #require(id)
         }
         return (id, complete, transfers)
@@ -267,7 +267,7 @@ import Testing
         #expect(try await app.leftovers() == [])
     }
 
-    @Test func `a job can be cancelled, and belongs to its app`() async throws {
+    @Test func `a job can be cancelled, but only by its app`() async throws {
         let app = try await StorageApp()
         let other = app.neighbour()
         let id = try #require(

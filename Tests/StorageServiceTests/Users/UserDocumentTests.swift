@@ -38,7 +38,7 @@ extension StorageApp {
         #"{"__type":"GeoPoint","latitude":\#(latitude),"longitude":7.4}"#
     }
 
-    @Test func `people within a radius who like tennis are one query, with and without indexes`() async throws {
+    @Test func `one query finds the people within a radius who like tennis, with and without indexes`() async throws {
         let app = try await StorageApp()
         for (id, latitude, sports) in [
             ("far", 48.9, #"["tennis"]"#), ("near", 46.91, #"["tennis","golf"]"#), ("golfer", 46.9, #"["golf"]"#),
@@ -78,7 +78,9 @@ extension StorageApp {
         #expect(try await app.client.get("/storage/Notes?include=by")["data.0.by.city"] == nil)
     }
 
-    @Test func `visitors see no users, and rules decide who sees what, but never who writes`() async throws {
+    @Test func `anonymous callers see no users, and rules decide who may read users, but not who may write them`()
+        async throws
+    {
         let app = try await StorageApp()
         try await app.publish("ada", #"{"city":"Bern","phone":"1"}"#)
         for path in ["_User", "_User/ada", "_User?count=true"] {
@@ -99,7 +101,7 @@ extension StorageApp {
     }
 
     @Test(arguments: ["client", "user", "master"])
-    func `nobody writes users through storage`(_ caller: String) async throws {
+    func `the collection of users cannot be written through storage`(_ caller: String) async throws {
         let app = try await StorageApp()
         try await app.publish("ada", #"{"city":"Bern"}"#)
         let client = ["client": app.client, "user": app.user("ada"), "master": app.master][caller] ?? app.client
@@ -267,7 +269,7 @@ extension StorageApp {
         #expect(try await app.master.get("/storage/_User").ids == ["ada"])
     }
 
-    @Test func `a copy takes the rules and managers of live, and leaves the users of test alone`() async throws {
+    @Test func `a copy has live's rules and managers, and leaves test's users unchanged`() async throws {
         let app = try await StorageApp()
         try await app.publish("ada", #"{"city":"Bern"}"#)
         try await app.publish("eve", #"{"city":"Test"}"#, .test)

@@ -23,8 +23,8 @@ struct ChangeCursor: Sendable, Hashable {
 
     let epoch: String
     let position: Position
-    /// The follower entered this range of the log at the end of a walk, so it may have seen objects that were both
-    /// created and deleted within the range.
+    /// Whether the follower reads this range of the log right after a walk. The walk may have shown it objects that
+    /// were both created and deleted within the range.
     let isWalked: Bool
 
     init(epoch: String, position: Position, isWalked: Bool = false) {
@@ -76,7 +76,7 @@ struct ChangeCursor: Sendable, Hashable {
         }
     }
 
-    /// The snapshot after which the follower may lack changes.
+    /// The follower has all changes up to this snapshot, and may lack later ones.
     var start: Snapshot {
         switch position {
         case .at(let snapshot), .within(let snapshot, _, _), .walking(let snapshot, _): snapshot

@@ -18,7 +18,7 @@ struct ChangeFeed: Sendable {
     private static let pause: Duration = .milliseconds(50)
     /// The longest time that a waiting request goes without reading the log. A signal normally wakes it earlier. A
     /// signal is only lost if PostgreSQL did not accept the notification.
-    private static let lookInterval: Duration = .seconds(10)
+    private static let pollInterval: Duration = .seconds(10)
 
     let changes: ChangeStore
     let signal: ChangeSignal
@@ -59,12 +59,12 @@ struct ChangeFeed: Sendable {
         while true {
             // A new stream for each pass, because abandoning the wait ends the stream. It is created before the read,
             // so that no write is missed in between.
-            let signs = slot != nil ? signal.follow(query.space) : nil
+            let signals = slot != nil ? signal.follow(query.space) : nil
             let page = try await pageNow(query)
             let isEmpty = page.changes.isEmpty && !page.hasMore && !page.isExpired && page.lost.isEmpty
-            guard isEmpty, let signs, await SyncFeed.sign(signs, until: deadline, every: Self.lookInterval) else {
-                return page
-            }
+            guard isEmpty, let signals,
+                await SyncFeed.waitForSignal(signals, until: deadline, every: Self.pollInterval)
+            else { return page }
             try await Task.sleep(for: Self.pause)
         }
     }
@@ -127,9 +127,9 @@ extension ChangeStore {
                 SELECT *, max(seq) OVER () AS last, row_number() OVER (ORDER BY seq) AS place,
                     sum(coalesce(octet_length(doc::text), 0) + coalesce(octet_length(before_doc::text), 0)) OVER (ORDER BY seq) AS size
                 FROM (
-                    SELECT c.* FROM (SELECT DISTINCT name FROM unnest(\(collections)) AS name) AS wanted, LATERAL (
+                    SELECT c.* FROM (SELECT DISTINCT name FROM unnest(\(collections)) AS name) AS r, LATERAL (
                         SELECT * FROM \(try space.own("_changes"))
-                        WHERE collection = wanted.name AND seq > \(seq) AND NOT pg_visible_in_snapshot(txid, \(from.text)::pg_snapshot)
+                        WHERE collection = r.name AND seq > \(seq) AND NOT pg_visible_in_snapshot(txid, \(from.text)::pg_snapshot)
                             AND pg_visible_in_snapshot(txid, \(to.text)::pg_snapshot)
                         ORDER BY seq LIMIT \(limit + 1)) AS c
                     ORDER BY seq LIMIT \(limit + 1)) AS found) AS log

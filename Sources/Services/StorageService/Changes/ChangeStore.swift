@@ -30,7 +30,7 @@ struct ChangeStore: Sendable {
     /// The state of the log at one moment, for a follower of several collections that continues from a cursor.
     struct View: Sendable {
         var end: End
-        /// The database's time, by which writes are stamped, before the log was read.
+        /// The database's time before the log was read. Writes get their timestamps from the same clock.
         var now: String
         /// The cursor belongs to a different log, or is newer than this one, so the changes after it are unknown.
         var isForeign: Bool

@@ -5,8 +5,9 @@ import MartletCore
 
 /// Signs the cursors that clients keep, and only accepts its own cursors for the same collection and space.
 ///
-/// A cursor determines which part of the log is read, so a forged one could choose the time as of which objects are
-/// shown. The wire form is base64url of `2|<key>|<cursor>` and its HMAC-SHA-256 (RFC 2104) with space and collection.
+/// A cursor determines which part of the log is read. A forged one could show objects as they were at a time of the
+/// client's choice. The wire form is base64url of `2|<key>|<cursor>` and its HMAC-SHA-256 (RFC 2104) with space and
+/// collection.
 struct CursorSigner: Sendable {
     static let maximumSizeInBytes = ChangeCursor.maximumSizeInBytes + 128
 

@@ -31,21 +31,22 @@ struct FollowCollection: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, principal) = (try context.space, try context.principal)
-        let wanted = LiveRequest(
+        let liveRequest = LiveRequest(
             collection: try context.collection, filter: try request.filter, keys: try request.keys)
         let signer = live.changes.signer
         let cursor =
             try request.headers[Self.lastEventID].map {
-                try signer.cursor($0, parameter: "Last-Event-ID", of: wanted.collection, in: space)
-            } ?? request.since(of: wanted.collection, in: space, by: signer)
-        try await live.check(wanted, as: principal, after: cursor, in: space)
+                try signer.cursor($0, parameter: "Last-Event-ID", of: liveRequest.collection, in: space)
+            } ?? request.since(of: liveRequest.collection, in: space, by: signer)
+        try await live.check(liveRequest, as: principal, after: cursor, in: space)
         let relay = request.headers[OpenRelay.header].flatMap { live.relays.find($0) }
         return Response(
             status: .ok,
             headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
             body: ResponseBody { [live, channel = context.channel] writer in
                 let direct = await DirectBody(channel)
-                try await live.follow(wanted, as: principal, after: cursor, in: space, &writer, direct, relay: relay)
+                try await live.follow(
+                    liveRequest, as: principal, after: cursor, in: space, &writer, direct, relay: relay)
                 try await writer.finish(nil)
             })
     }

@@ -55,8 +55,8 @@ final class Live: Sendable {
         _ writer: inout any ResponseBodyWriter, _ direct: DirectBody? = nil,
         relay: (relay: LiveRelay, number: UInt32)? = nil
     ) async throws {
-        let (tail, number) = try enter(space)
-        defer { leave(space) }
+        let (tail, number) = try register(in: space)
+        defer { unregister(in: space) }
         // A relay requires a direct connection, which reports when everything that the task sent has been written.
         let relay = direct == nil ? nil : relay
         let outbox = Outbox(direct, relay: relay)
@@ -124,7 +124,7 @@ final class Live: Sendable {
         }
     }
 
-    private func enter(_ space: AppSchema) throws -> (LiveTail, number: Int) {
+    private func register(in space: AppSchema) throws -> (LiveTail, number: Int) {
         let (tail, number, count) = try state.withLock { state in
             try check(space, state)
             state.count += 1
@@ -146,7 +146,7 @@ final class Live: Sendable {
         relayedGauge.record(count)
     }
 
-    private func leave(_ space: AppSchema) {
+    private func unregister(in space: AppSchema) {
         let count = state.withLock { state in
             state.count -= 1
             state.counts[space.schema, default: 1] -= 1

@@ -46,7 +46,8 @@ struct LiveRequest: Sendable, Hashable {
         try access.require(.find)
         let condition = try filter.map { try Self.condition($0, in: scope) }
         return LiveShape(
-            collection: collection.text, isReadable: access.ruled(for: .find) ?? "TRUE", matches: condition ?? "TRUE",
+            collection: collection.text, isReadable: access.allowedByRules(for: .find) ?? "TRUE",
+            matches: condition ?? "TRUE",
             object: Rendering.object(access, keys: keys), past: Rendering.object(access, keys: keys, isPast: true))
     }
 }

@@ -31,17 +31,16 @@ actor LiveTail {
     private var waiting: [CheckedContinuation<Bool, Never>] = []
     private var rightsRevision = 0
     private var rightsUntil = ContinuousClock.now
-    /// How many subscribers joined with rights that changed while they were joining, and how many of them have been
-    /// checked since.
-    private var (staleJoins, knownStaleJoins) = (0, 0)
-    /// The latest pass over all subscribers' rights, and what it began with.
+    /// How many subscribers joined while their rights changed, and how many of these have been checked since.
+    private var (staleJoins, checkedStaleJoins) = (0, 0)
+    /// The latest pass over all subscribers' rights, with the revision and the number of joins at its start.
     private var refresh: (revision: Int, joins: Int, task: Task<Void, any Error>)?
     private var lastHeartbeat = ContinuousClock.now
     private var unwrittenFrames = 0
 
     private struct Group {
         var position: Snapshot
-        /// Whether some but not all of the changes after `position` have been handed out.
+        /// Whether some but not all of the changes after `position` have been delivered.
         var isPartial = false
         var subscribers: [Int: Subscriber] = [:]
     }
@@ -98,8 +97,8 @@ actor LiveTail {
         outbox.push(.hello(text(of: start, shape)))
         groups[shape, default: Group(position: position)].subscribers[number] = subscriber
         members[number] = shape
-        // The rights may have changed since they were read, and a refresh that noticed the change did not include this
-        // subscriber yet.
+        // The rights may have changed since they were read. A refresh because of that change did not include this
+        // subscriber.
         if self.rights.revision != revision { staleJoins += 1 }
         if runner == nil { self.start(at: end.snapshot) }
         guard cursor != nil else { return }
@@ -107,8 +106,7 @@ actor LiveTail {
         release(number)
     }
 
-    /// Advances an existing group until it has everything that the cursor has seen, or that the caller knows was
-    /// written.
+    /// Advances an existing group until it has every write that the cursor includes or that the caller knows of.
     private func settle(_ shape: LiveShape) async throws {
         guard groups[shape] != nil else { return }
         repeat {
@@ -186,8 +184,8 @@ actor LiveTail {
                 tasks.addTask {
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil { signal.wake(space.schema) }
                 }
-                // Rights are refreshed ahead of the cycle that needs them: this takes a tenth of a second for two
-                // thousand users and would delay events.
+                // Rights are refreshed before they expire. Refreshing them in the cycle would delay events: it takes a
+                // tenth of a second for two thousand users.
                 tasks.addTask { [weak self] in
                     while (try? await Task.sleep(for: ChangeSignal.pollInterval)) != nil {
                         try? await self?.refreshRights(ahead: RightsStore.validity / 2)
@@ -237,7 +235,7 @@ actor LiveTail {
         let before = groups.mapValues(\.position)
         let latest = try await changes.changedCollections(of: Array(collections), since: lastSnapshot, in: space)
         guard generation == self.generation else { return }
-        guard latest.end.epoch == epoch else { return startOver() }
+        guard latest.end.epoch == epoch else { return endAll() }
         let known = lastSnapshot
         var lagging: [LiveShape] = []
         for (shape, group) in groups {
@@ -278,7 +276,7 @@ actor LiveTail {
         } catch let problem as ServiceError where problem.isCallersFault {
             close(shape, with: .error(problem))
         } catch {
-            // Changes that were already handed out must not be repeated, so the streams end and clients reconnect with
+            // Changes that were already delivered must not be repeated, so the streams end and clients reconnect with
             // their cursors.
             close(shape)
         }
@@ -298,8 +296,8 @@ actor LiveTail {
         while let batch = try await changes.changes(
             from: from, to: to, after: seq, of: shape, isPast: isPast, in: space)
         {
-            // Rights may have changed before the writes that were just read. A subscriber whose rights differ now gets
-            // none of them.
+            // The writes that were just read may be later than a change of rights. A subscriber whose rights have
+            // changed gets none of them.
             try await refreshRights()
             for row in batch.rows {
                 let change = try LiveChange(row)
@@ -354,7 +352,7 @@ actor LiveTail {
     /// - Parameter ahead: How long before their expiry rights are refreshed.
     private func refreshRights(ahead: Duration = .zero) async throws {
         let (revision, joins, now) = (rights.revision, staleJoins, ContinuousClock.now)
-        guard revision != rightsRevision || rightsUntil < now + ahead || joins != knownStaleJoins else { return }
+        guard revision != rightsRevision || rightsUntil < now + ahead || joins != checkedStaleJoins else { return }
         // Groups that are read at the same time share a pass.
         if let refresh, refresh.revision == revision, refresh.joins == joins { return try await refresh.task.value }
         let task = Task { try await refreshAll(at: revision, joins, now, ahead) }
@@ -372,10 +370,10 @@ actor LiveTail {
         for principal in principals {
             known[principal] = try await rights.rights(of: principal, in: space, evenIfClosed: true)
         }
-        // A pass that began later has newer rights, and knows more subscribers.
-        guard revision >= rightsRevision, joins >= knownStaleJoins else { return }
+        // A pass that began later has newer rights and includes more subscribers.
+        guard revision >= rightsRevision, joins >= checkedStaleJoins else { return }
         apply(known)
-        (rightsRevision, knownStaleJoins) = (revision, joins)
+        (rightsRevision, checkedStaleJoins) = (revision, joins)
         rightsUntil = now + RightsStore.validity
     }
 
@@ -428,8 +426,8 @@ actor LiveTail {
         }
     }
 
-    /// Ends every stream because the log is no longer the same.
-    private func startOver() {
+    /// Ends every stream, because the log was replaced.
+    private func endAll() {
         for shape in groups.keys { close(shape, with: .error(ServiceError(.cursorExpired))) }
     }
 }

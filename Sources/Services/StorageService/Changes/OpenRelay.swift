@@ -18,8 +18,10 @@ struct OpenRelay: Endpoint {
     let relays: LiveRelays
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard let id = request.headers[Self.header], id.utf8.count == 32, id.allSatisfy(\.isHexDigit) else {
-            throw ServiceError(.invalidParameter, "Expected an id of 32 hexadecimal digits.", field: HeaderName.relay)
+        let id = request.headers[Self.header] ?? ""
+        guard id.utf8.count == 32, id.allSatisfy(\.isHexDigit) else {
+            throw ServiceError.unexpectedParameter(
+                HeaderName.relay[...], expected: "an id of 32 hexadecimal digits", found: id[...])
         }
         return Response(
             status: .ok, headers: [.contentType: "application/octet-stream", .cacheControl: "no-store"],

@@ -18,7 +18,7 @@ final class Outbox: Sendable {
     private let state = Mutex(State())
 
     private struct State {
-        /// Whether nothing is waiting and the task has nothing left to write.
+        /// Whether no frame is waiting and the task has written everything.
         var isDirect = false
         /// The number of bytes written by the task.
         var own: UInt64 = 0

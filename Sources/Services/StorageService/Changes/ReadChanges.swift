@@ -43,17 +43,19 @@ struct ReadChanges: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let revision = rights.revision
-        let (query, scope) = try await wanted(by: request, context)
+        let (query, scope) = try await compiledQuery(for: request, context)
         let signer = feed.changes.signer
         let cursor = try request.since(of: scope.collection, in: scope.space, by: signer)
         let page = try await feed.page(query, after: cursor, in: scope, at: revision) {
-            try await wanted(by: request, context)
+            try await compiledQuery(for: request, context)
         }
         return Self.response(page, cursor: signer.text(of: page.cursor, scope.collection.text, in: scope.space))
     }
 
-    /// The query, compiled for the caller's present rights.
-    private func wanted(by request: Request, _ context: ServiceContext) async throws -> (SyncFeed.Query, QueryScope) {
+    /// The query, compiled for the caller's current rights.
+    private func compiledQuery(
+        for request: Request, _ context: ServiceContext
+    ) async throws -> (SyncFeed.Query, QueryScope) {
         let scope = try await context.scope(rights)
         try scope.access.require(.find)
         let parameters = request.uri.queryParameters

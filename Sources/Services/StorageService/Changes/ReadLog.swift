@@ -49,13 +49,14 @@ extension AppSchema {
     ///
     /// - Throws: `invalid-body` naming the field.
     init(_ body: BodyFields) throws {
-        guard let environment = AppEnvironment(rawValue: try body.requiredString("environment")) else {
-            throw ServiceError(.invalidBody, "Expected live or test.", field: "environment")
+        let name = try body.requiredString("environment")
+        guard let environment = AppEnvironment(rawValue: name) else {
+            throw ServiceError.unexpectedMember("environment", expected: "live or test", found: name)
         }
         let app = try body.requiredString("app")
         let principal = Principal(kind: .service, appID: app, appNumber: 0, environment: environment, credentialID: "")
         guard let space = try? AppSchema(principal) else {
-            throw ServiceError(.invalidBody, "Expected an app's id.", field: "app")
+            throw ServiceError.unexpectedMember("app", expected: "an app's id", found: app)
         }
         self = space
     }

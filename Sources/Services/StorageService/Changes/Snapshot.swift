@@ -28,12 +28,12 @@ struct Snapshot: Sendable, Hashable {
     /// The same snapshot with every transaction above `last` unseen, which is safe to keep.
     ///
     /// If PostgreSQL crashes, transactions whose log records were not yet on disk are lost, and their numbers are
-    /// assigned again. A follower that counted such a number as seen would miss the changes later written under it. If
-    /// a transaction is visible to others, its commit is on disk, and recovery continues above every number found
-    /// there. Therefore no number up to `last` is assigned again.
+    /// assigned again. A follower that counted such a number as seen would miss the changes that are later written
+    /// under it. A transaction that is visible to others has its commit on disk, and recovery continues above every
+    /// number on disk. Therefore no number up to `last` is assigned again.
     ///
-    /// - Parameter last: The latest transaction of which this snapshot sees a change; nil if it sees none. Later
-    ///   transactions that had ended wrote nothing that is followed, so no change is delivered twice.
+    /// - Parameter last: The latest transaction of which this snapshot sees a change; nil if it sees none. Transactions
+    ///   above it that had ended have written no change for this follower, so no change is delivered twice.
     func durable(upTo last: UInt64?) -> Snapshot {
         let end = (last ?? 0) + 1
         let running = running.filter { $0 < end }.map(String.init).joined(separator: ",")

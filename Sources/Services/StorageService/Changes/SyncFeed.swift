@@ -45,12 +45,12 @@ struct SyncFeed: Sendable {
 
     /// - Parameters:
     ///   - revision: The revision of rights before those in `scope` were read.
-    ///   - renewed: The query and scope with the caller's present rights. Called before each read after a wait, and
+    ///   - refreshed: The query and scope with the caller's current rights. Called before each read after a wait, and
     ///     after a read if rights changed meanwhile, because the page may show a write that came after the change.
-    /// - Throws: `forbidden`, `cursor-expired`, and the errors of `renewed`.
+    /// - Throws: `forbidden`, `cursor-expired`, and the errors of `refreshed`.
     func page(
         _ query: Query, after cursor: ChangeCursor?, in scope: QueryScope, at revision: Int,
-        renewed: () async throws -> (Query, QueryScope)
+        refreshed: () async throws -> (Query, QueryScope)
     ) async throws -> Page {
         var (query, scope, revision) = (query, scope, revision)
         let deadline = ContinuousClock.now + query.wait
@@ -59,20 +59,20 @@ struct SyncFeed: Sendable {
             try scope.access.require(.find)
             // A new stream for each pass, because abandoning the wait ends the stream. It is created before the read,
             // so that no write is missed in between.
-            let signs = query.wait > .zero ? signal.follow(scope.space) : nil
+            let signals = query.wait > .zero ? signal.follow(scope.space) : nil
             let page = try await pageNow(query, after: cursor, in: scope)
             if !page.isEmpty, rights.revision != revision {
                 revision = rights.revision
                 let former = try Self.shown(query, scope)
-                (query, scope) = try await renewed()
+                (query, scope) = try await refreshed()
                 guard try Self.shown(query, scope) == former else { continue }
             }
-            guard page.isEmpty, !page.hasMore, let signs else { return page }
+            guard page.isEmpty, !page.hasMore, let signals else { return page }
             slot = slot ?? waiting.take()
-            guard slot != nil, await Self.sign(signs, until: deadline) else { return page }
+            guard slot != nil, await Self.waitForSignal(signals, until: deadline) else { return page }
             try await Task.sleep(for: Self.pause)
             revision = rights.revision
-            (query, scope) = try await renewed()
+            (query, scope) = try await refreshed()
         }
     }
 
@@ -108,8 +108,8 @@ struct SyncFeed: Sendable {
     ) async throws -> Page {
         let rows: PostgresRows
         do {
-            // The shorter time limit for rules that read other objects does not apply here: a device that cannot narrow
-            // its first walk would never get past the object at which it was stopped.
+            // The shorter time limit for rules that read other objects does not apply here: a device cannot narrow its
+            // first walk, so it would be stopped at the same object each time.
             rows = try await changes.run(try Self.walking(query, after: last, in: scope), in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable {
             return Page(
@@ -148,9 +148,9 @@ struct SyncFeed: Sendable {
 
     // MARK: The log
 
-    /// For each changed object, its states at `from` and at `to`. An object that the caller could see at `from` but not
-    /// at `to` counts as deleted; one that it could see at neither is omitted. Since `to` may be long ago, an object
-    /// that the caller may not see now counts as invisible at `to`.
+    /// Compares the states of each changed object at `from` and at `to`. An object that the caller could see at `from`
+    /// but not at `to` counts as deleted. One that the caller could see at neither is omitted. Since `to` may be long
+    /// ago, an object that the caller may not see now counts as invisible at `to`.
     private func changed(
         _ query: Query, from: Snapshot, to: Snapshot, after seq: Int64, _ cursor: ChangeCursor?, _ end: ChangeStore.End,
         _ scope: QueryScope
@@ -233,15 +233,15 @@ struct SyncFeed: Sendable {
     // MARK: Waiting
 
     /// Returns true after a signal or when it is time to poll; false at the deadline.
-    static func sign(
-        _ signs: AsyncStream<Void>, until deadline: ContinuousClock.Instant,
+    static func waitForSignal(
+        _ signals: AsyncStream<Void>, until deadline: ContinuousClock.Instant,
         every interval: Duration = ChangeSignal.pollInterval
     ) async -> Bool {
         let now = ContinuousClock.now
         guard now < deadline, !Task.isCancelled else { return false }
         return await withTaskGroup(of: Bool.self) { tasks in
             tasks.addTask {
-                for await _ in signs { return true }
+                for await _ in signals { return true }
                 return false
             }
             tasks.addTask {

@@ -29,7 +29,7 @@ extension CollectionStore {
     /// - Throws: `collection-not-found`.
     func details(of collection: CollectionName, of space: AppSchema) async throws -> Details {
         let table = try space.table(collection)
-        let rows = try await looking(
+        let rows = try await prepareAndRun(
             """
             SELECT pg_total_relation_size(c.oid), pg_indexes_size(c.oid), greatest(reltuples, 0)::bigint,
                 CASE WHEN pg_relation_size(c.oid) <= \(Self.countedSizeInBytes) THEN (SELECT count(*) FROM \(table) WHERE deleted IS NULL) END
@@ -48,7 +48,7 @@ extension CollectionStore {
         -> [Field]
     {
         let table = try space.table(collection)
-        let rows = try await looking(
+        let rows = try await prepareAndRun(
             """
             SELECT key, type, count(*) FROM (
                 SELECT member.key, CASE jsonb_typeof(member.value) WHEN 'object' THEN
@@ -75,7 +75,7 @@ extension CollectionStore {
             .map { Field(name: $0.key.text, types: $0.value.types.sorted(), sampled: $0.value.sampled) }
     }
 
-    private func looking(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
+    private func prepareAndRun(_ statement: PostgresQuery, in space: AppSchema) async throws -> PostgresRows {
         try await spaces.prepare(space)
         return try await run(statement, in: space)
     }

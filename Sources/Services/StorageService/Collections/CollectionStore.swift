@@ -32,7 +32,7 @@ struct CollectionStore: Sendable {
     {
         let table = try space.table(collection)
         try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
-        // By name and schema, for which there is an index: a server with many apps has a great many tables.
+        // By name and schema, for which there is an index: a server with many apps has very many tables.
         let rows = try await transaction.query(
             """
             SELECT count(*) FILTER (WHERE name !~ '^_'), count(*) FILTER (WHERE name = \(collection.text))
@@ -78,8 +78,8 @@ struct CollectionStore: Sendable {
             try IndexName.make().identifier, try IndexName.make().identifier, try IndexName.make().identifier
         )
         try await transaction.execute("ALTER TABLE \(table) ADD CONSTRAINT \(key) PRIMARY KEY (id)", timeout: timeout)
-        // Without the list of pending entries, which every search would have to scan: after a bulk write it made
-        // PostgreSQL prefer a sequential scan.
+        // `fastupdate` is off, because every search must scan the list of pending entries. After a bulk write, that
+        // made PostgreSQL prefer a sequential scan.
         try await transaction.execute(
             "CREATE INDEX \(search) ON \(table) USING gin (doc jsonb_path_ops) WITH (fastupdate = off)",
             timeout: timeout)
@@ -135,7 +135,7 @@ struct CollectionStore: Sendable {
             )
             let versions = try space.own("_rule_versions")
             try await changing(space) { transaction in
-                try await Self.requireUnread(collection, own, transaction)
+                try await Self.requireNotReadByRules(collection, own, transaction)
                 try await transaction.execute(Self.once("ALTER TABLE \(table) RENAME TO \(newName)"))
                 try await transaction.execute("DELETE FROM \(own) WHERE name = \(name.text)")
                 try await transaction.execute("UPDATE \(own) SET name = \(name.text) WHERE name = \(collection.text)")
@@ -172,7 +172,7 @@ struct CollectionStore: Sendable {
         let table = try space.table(collection)
         let (own, relations) = (try space.own("_collections"), try space.own("_relations"))
         try await changing(space) { transaction in
-            try await Self.requireUnread(collection, own, transaction)
+            try await Self.requireNotReadByRules(collection, own, transaction)
             try await transaction.execute(Self.once("DROP TABLE \(table)"))
             try await transaction.execute("DELETE FROM \(own) WHERE name = \(collection.text)")
             try await transaction.execute(
@@ -186,11 +186,11 @@ struct CollectionStore: Sendable {
         }
     }
 
-    /// If a collection that a rule reads were renamed or dropped, any client could create one with its name and so
-    /// decide whom the rule admits.
+    /// Refuses to rename or drop a collection that a rule reads. Otherwise any client could create one with its name
+    /// and so decide whom the rule admits.
     ///
     /// - Throws: `conflict` naming a collection whose rules read this one.
-    private static func requireUnread(
+    private static func requireNotReadByRules(
         _ collection: CollectionName, _ own: PostgresIdentifier, _ transaction: PostgresTransaction
     ) async throws {
         let rows = try await transaction.query(

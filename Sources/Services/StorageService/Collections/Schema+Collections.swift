@@ -97,8 +97,8 @@ extension Schema {
                 "entry": .string.described("The first entry that admits the request, or `no rule`."),
                 "code": .string.described(
                     "The code of the answer that a refused request gets; none for a list that omits the object."),
-                "nearest": .ruleObstacle.described("The entry of which the smallest share refuses the request."),
-                "others": .array(of: .ruleObstacle).described("What else stands in the way."),
+                "nearest": .ruleObstacle.described("The entry that is nearest to admitting the request."),
+                "others": .array(of: .ruleObstacle).described("The other obstacles."),
             ], required: ["allowed"]))
 
     static let ruleObstacle: Schema = component(

@@ -45,7 +45,7 @@ struct ChangeFile: Endpoint {
             writers: try body.strings("_writers").map { try Grantee.checked($0, field: "_writers") })
         var binding: FileBinding?
         if let value = body["_object"] { binding = try await self.binding(value, context) }
-        return try .record(try await files.change(path, grants, binding, in: try await scope.present(rights)))
+        return try .record(try await files.change(path, grants, binding, in: try await scope.refreshed(rights)))
     }
 
     /// The binding to the field that the body names.
@@ -57,8 +57,9 @@ struct ChangeFile: Endpoint {
             let members = try BodyFields(value, ["className", "objectId", "key"])
             let collection = try CollectionName(members.requiredString("className"))
             let id = try ObjectID(members.requiredString("objectId"))
-            guard let field = ObjectField(id, key: try members.requiredString("key")) else {
-                throw ServiceError(.invalidBody, "Expected the name of a field at the top of the object.", field: "key")
+            let key = try members.requiredString("key")
+            guard let field = ObjectField(id, key: key) else {
+                throw ServiceError.unexpectedMember("key", expected: "the name of a top-level field", found: key)
             }
             return (collection, field)
         }

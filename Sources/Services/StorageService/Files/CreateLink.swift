@@ -51,10 +51,13 @@ struct CreateLink: Endpoint {
         let body = try await request.decoded(Body.self)
         let seconds = body.expiresInSeconds ?? 3_600
         guard (1...Self.maximumSeconds).contains(seconds) else {
-            throw ServiceError(.invalidBody, "Expected 1 to \(Self.maximumSeconds) seconds.", field: "expiresInSeconds")
+            throw ServiceError(
+                .invalidBody, "Expected 1 to \(Self.maximumSeconds) seconds, found \(seconds).",
+                field: "expiresInSeconds")
         }
-        guard body.thumbnail.map({ settings.thumbnailSizes[$0] != nil }) ?? true else {
-            throw ServiceError(.invalidBody, "There is no thumbnail size with this name.", field: "thumbnail")
+        if let name = body.thumbnail, settings.thumbnailSizes[name] == nil {
+            let names = settings.thumbnailSizes.keys.sorted().joined(separator: ", ")
+            throw ServiceError.unexpectedMember("thumbnail", expected: "one of the sizes \(names)", found: name)
         }
         guard let file = try await files.find(path, in: scope) else { throw ServiceError(.fileNotFound) }
         let expires = Int64(settings.now().timeIntervalSince1970) + Int64(seconds)

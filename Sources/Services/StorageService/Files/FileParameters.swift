@@ -37,11 +37,7 @@ extension Request {
 
     /// - Throws: `invalid-parameter`.
     func pageLimit(maximum: Int = FileStore.maximumPage) throws -> Int {
-        guard let text = uri.queryParameters["limit"] else { return min(100, maximum) }
-        guard let limit = Int(text), (1...maximum).contains(limit) else {
-            throw ServiceError(.invalidParameter, "Expected a whole number from 1 to \(maximum).", field: "limit")
-        }
-        return limit
+        try number("limit", default: min(100, maximum), in: 1...maximum)
     }
 }
 

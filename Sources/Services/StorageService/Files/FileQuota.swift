@@ -44,7 +44,8 @@ extension FileStore {
             isDefault: own == .none)
     }
 
-    /// Sets the space's own limits; nil restores the server's. Files beyond a new limit stay, but none can be added.
+    /// Sets the space's own limits; nil restores the server's. Files beyond a new limit are kept, but none can be
+    /// added.
     func limit(_ space: AppSchema, to own: FileQuota) async throws {
         _ = try await run(
             """

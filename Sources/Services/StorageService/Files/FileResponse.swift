@@ -20,8 +20,8 @@ struct FileResponse: Sendable {
 
     /// Answers 200, 206 or 304, and throws problems for 412 and 416. Preconditions are evaluated in the order of RFC
     /// 9110 §13.2.2. Files have no `Last-Modified`, so conditions on dates are ignored (§13.1.3, §13.1.4), and an
-    /// `If-Range` with a date gets the whole file. One range only: a list of many small ones would cost us more than
-    /// the client.
+    /// `If-Range` with a date gets the whole file. Requests for several ranges get the whole file, because a list of
+    /// many small ranges would cost the server more than the client.
     ///
     /// - Throws: `invalid-parameter`, `precondition-failed`, `range-not-satisfiable`.
     func response(to request: Request, from backend: any FileBackend) throws -> Response {
@@ -71,7 +71,7 @@ extension Request {
     func matches(_ tag: EntityTag) throws -> Bool {
         guard let header = headers[.ifMatch] else { return true }
         guard try EntityTag.list(header) != nil else { return true }
-        // `list` turns a weak tag into the strong one; a strong comparison must tell them apart.
+        // `EntityTag.list` returns weak tags as strong ones, which a strong comparison must not match.
         return header.split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces) == tag.header }
     }
 

@@ -18,13 +18,13 @@ struct FileScope: Sendable {
     }
 
     var identity: Identity { rights.identity }
-    /// What an absent list of readers or writers means: everyone, or only the master key.
+    /// Decides what an absent list of readers or writers means: everyone, or only the master key.
     var spaceAccess: SpaceAccess { rights.spaceAccess }
     var credentialID: String { principal.credentialID }
 
-    /// The same scope with the caller's present rights, for a write that comes after a body, during which they may have
+    /// The same scope with the caller's current rights, for a write that comes after a body, during which they may have
     /// changed.
-    func present(_ store: RightsStore) async throws -> FileScope {
+    func refreshed(_ store: RightsStore) async throws -> FileScope {
         guard !store.isCurrent(rights) else { return self }
         return FileScope(space, try await store.rights(of: principal, in: space), of: principal)
     }
@@ -51,10 +51,10 @@ struct FileScope: Sendable {
         return "(\(name) IS NULL OR \(name) && \(identity.names))"
     }
 
-    /// Whether the caller may store a file where there is none.
+    /// Whether the caller may store a file at a path that has none.
     var mayCreate: Bool { identity != .anonymous || spaceAccess == .open }
 
-    /// The readers and writers of a new file for which none are given; nil for no list.
+    /// The readers and writers of a new file for which the request gives none; nil for no list.
     var defaultList: [String]? { spaceAccess == .open ? nil : identity.userID.map { [$0] } }
 }
 

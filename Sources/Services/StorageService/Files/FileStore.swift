@@ -5,7 +5,7 @@ import MartletFiles
 import MartletPostgres
 
 /// The database's records of an app's files. Every statement runs under the app's own role. Each change is one
-/// statement; a second one only finds out why nothing was changed.
+/// statement; if it changes nothing, a second one finds the reason.
 ///
 /// Triggers maintain the space's usage (`FileQuota`) and keep the readers in a file's history equal to those of the
 /// file.
@@ -49,7 +49,7 @@ struct FileStore: Sendable {
 
     /// Checks, before any bytes arrive, whether the path may be written; `put` checks again.
     ///
-    /// - Throws: `forbidden` if someone else's file is there, or none and the caller may not create one.
+    /// - Throws: `forbidden` if the path has someone else's file, or if it has none and the caller may not create one.
     func checkWritable(_ path: FilePath, in scope: FileScope) async throws {
         let rows = try await run(
             "SELECT \(scope.writable) FROM \(try scope.space.own("_files")) WHERE path = \(path.text)",
@@ -77,7 +77,7 @@ struct FileStore: Sendable {
     {
         let rows = try await write(try put(content, at: path, grants, condition, scope), in: scope.space)
         if let row = rows.first { return Written(rows: rows, isNew: try row.decode(1)) }
-        // Neither created nor changed: not allowed, or the precondition failed.
+        // Nothing was written, because the caller may not write it or the precondition failed.
         try await checkWritable(path, in: scope)
         throw ServiceError(.preconditionFailed)
     }
@@ -108,7 +108,7 @@ struct FileStore: Sendable {
     ///
     /// While there is a `scanFile` hook, the file is not readable before the hook's verdict.
     ///
-    /// - Parameter extra: An additional `WITH` part, and a condition without which nothing happens.
+    /// - Parameter extra: An additional `WITH` part, and a condition; if it is false, nothing is written.
     func put(
         _ content: Content, at path: FilePath, _ grants: FileGrants, _ condition: FileCondition, _ scope: FileScope,
         extra: (with: PostgresQuery, condition: PostgresQuery)? = nil
@@ -144,7 +144,7 @@ struct FileStore: Sendable {
                     state = excluded.state, reason = NULL, updated = now(), version = f.version + 1
                 WHERE \(replaced.joined(separator: " AND "))
                 RETURNING f.*, f.xmax = 0 AS is_new),
-            noted AS (
+            recorded AS (
                 INSERT INTO \(uploads) (path, file, version, size, sha256, content_type, uploader, credential, readers)
                 SELECT path, id, version, size, sha256, content_type, \(owner)::text, \(scope.credentialID), readers FROM stored)
             SELECT \(Self.record(for: scope.identity)), is_new, state IS NOT NULL FROM stored
@@ -154,7 +154,8 @@ struct FileStore: Sendable {
     /// Changes the readers and writers of a file, and with them the readers of its history. No row if there is no
     /// visible file.
     ///
-    /// - Parameter binding: Nil keeps the present one. A file that everyone may read is closed by being bound.
+    /// - Parameter binding: Nil keeps the current one. If a file that everyone may read is bound, the caller becomes
+    ///   its only reader.
     /// - Throws: `forbidden`.
     func change(_ path: FilePath, _ grants: FileGrants, _ binding: FileBinding? = nil, in scope: FileScope)
         async throws -> PostgresRows
@@ -201,7 +202,9 @@ struct FileStore: Sendable {
 
     /// A page of the entries directly in a directory, by name: one cell with the record of each.
     ///
-    /// Skips along the key from entry to entry, so the cost depends on the size of the page, not of the subtree.
+    /// Skips from entry to entry in the primary key's index, so the cost depends on the size of the page, not of the
+    /// subtree.
+    ///
     /// - Parameter cursor: The name of the previous page's last entry, followed by a slash if it was a directory.
     func list(_ directory: DirectoryPath, after cursor: String?, limit: Int, in scope: FileScope) async throws
         -> PostgresRows
@@ -277,7 +280,7 @@ struct FileStore: Sendable {
     }
 
     static let forbidden = ServiceError(.forbidden, "You are not among the file's writers.")
-    /// Says nothing about the path, at which there may be a file that the caller may not see.
+    /// The message does not depend on the path, because there may be a file that the caller may not see.
     static let anonymous = ServiceError(
         .forbidden, "In this environment, only signed-in users can store new files.")
 

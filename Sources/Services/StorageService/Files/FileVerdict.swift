@@ -48,7 +48,7 @@ struct FileVerdicts: Sendable {
         -> PostgresRows
     {
         let table = try space.own("_files")
-        // A refused file gets the name of a blob that does not exist, so that `OrphanFileSweep` finds the former one.
+        // A refused file gets the name of a blob that does not exist, so that its own blob becomes an orphan.
         let none = BlobName.random(in: space.schema)
         return try await files.run(
             """

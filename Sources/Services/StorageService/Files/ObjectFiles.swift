@@ -36,8 +36,8 @@ struct FileBinding: Sendable {
 
 /// The files that fields of objects name.
 ///
-/// Whoever may read the field may read a file that is bound to it. It takes two to share a file in this way: a writer
-/// of the file binds it to the field, and a writer of the object names it there. Its path alone gives no access.
+/// Whoever may read the field may read a file that is bound to it. To share a file in this way, a writer of the file
+/// must bind it to the field, and a writer of the object must name it in the field. A path alone gives no access.
 struct ObjectFiles: Sendable {
     let files: FileStore
 
@@ -63,7 +63,7 @@ struct ObjectFiles: Sendable {
     {
         let access = scope.access
         if access.reach(of: .find) == .none { try access.require(.get) }
-        let isAsked: PostgresQuery = path.map { "named.path = \($0.text)" } ?? "TRUE"
+        let isRequested: PostgresQuery = path.map { "named.path = \($0.text)" } ?? "TRUE"
         let rows = try await reading(in: scope.space) {
             """
             SELECT \(FileStore.File.columns)
@@ -74,7 +74,7 @@ struct ObjectFiles: Sendable {
                 SELECT named.path
                 FROM jsonb_path_query(holder.value, 'strict $.** ? (@."__type" == "File")') AS member (file)
                 CROSS JOIN LATERAL (SELECT coalesce(file->>'url', file->>'name')) AS named (path)
-                WHERE \(isAsked) LIMIT 1) AS named
+                WHERE \(isRequested) LIMIT 1) AS named
             JOIN \(try scope.space.own("_files")) AS f ON f.path = named.path COLLATE "C"
             WHERE (f.object_id = holder.id AND f.object_collection = \(scope.collection.text) AND f.object_key = \(field.key)
                     AND f.object_created = holder.created)

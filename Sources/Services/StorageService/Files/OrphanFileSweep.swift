@@ -8,14 +8,15 @@ import MartletPostgres
 /// remains of interrupted thumbnail processes.
 ///
 /// The age counts from when a blob was first seen without a row (`_orphans`), not from when it was written. The bytes
-/// therefore remain available to readers of a file that was just replaced, and to backups whose bytes were copied after
+/// therefore remain available to readers of a file that was just replaced, and to a backup that copies the bytes after
 /// the database. Any copy of the service may run this at any time.
 struct OrphanFileSweep: PeriodicWork {
     /// The script that created `_orphans`. A space that has not been used since the script was added is skipped until
     /// its next use.
     private static let neededVersion = 6
     private static let pageLength = 1_000
-    /// The minimum age of an orphan. A blob is written before its row, so a younger blob may only appear to be one.
+    /// The minimum age of an orphan. A blob is written before its row, so the row of a younger blob may be about to be
+    /// written.
     private static let newness: TimeInterval = 3_600
 
     let postgres: PostgresClient
@@ -27,7 +28,7 @@ struct OrphanFileSweep: PeriodicWork {
 
     func work() async throws { await sweepEverywhere(at: settings.now()) }
 
-    /// Collects orphans in every space. An error in one space is logged and does not affect the others.
+    /// Removes orphans in every space. An error in one space is logged and does not affect the others.
     func sweepEverywhere(at now: Date) async {
         do {
             try await settings.thumbnailer.removeAbandoned(before: now.addingTimeInterval(-3_600))
@@ -44,7 +45,7 @@ struct OrphanFileSweep: PeriodicWork {
             .map { try $0.decode(0) }
         } catch {
             logger.warning(
-                "Could not list the spaces for collecting orphans; retrying in the next pass.",
+                "Could not list the spaces to search for orphaned blobs; retrying in the next pass.",
                 metadata: ["error.cause": "\(error)"])
             return
         }
@@ -54,7 +55,7 @@ struct OrphanFileSweep: PeriodicWork {
                 if removed > 0 { logger.info("Removed orphaned blobs.", metadata: ["files.removed": "\(removed)"]) }
             } catch {
                 logger.warning(
-                    "Could not collect a space's orphans; retrying in the next pass.",
+                    "Could not remove a space's orphaned blobs; retrying in the next pass.",
                     metadata: ["storage.schema": "\(schema)", "error.cause": "\(error)"])
             }
         }

@@ -54,7 +54,7 @@ struct ReadFile: Endpoint {
     private func read(_ path: FilePath, _ request: Request, _ scope: FileScope) async throws -> Response {
         if let info = request.uri.queryParameters["info"] {
             guard info == "true" else {
-                throw ServiceError(.invalidParameter, "Expected true.", field: "info")
+                throw ServiceError.unexpectedParameter("info", expected: "true", found: info)
             }
             return try .record(try await files.describe(path, in: scope))
         }

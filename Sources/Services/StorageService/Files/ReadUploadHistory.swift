@@ -28,7 +28,8 @@ struct ReadUploadHistory: Endpoint {
         let (target, limit) = (try request.fileTarget(), try request.pageLimit())
         let before = try request.uri.queryParameters["before"].map { text in
             guard let id = Int(text) else {
-                throw ServiceError(.invalidParameter, "Expected the \"next\" of the previous page.", field: "before")
+                throw ServiceError.unexpectedParameter(
+                    "before", expected: "the \"next\" of the previous page", found: text)
             }
             return id
         }

@@ -37,12 +37,14 @@ struct SetFileVerdict: Endpoint {
         let (principal, space) = (try context.principal, try context.space)
         let body = try await BodyFields(request, ["allow", "reason"])
         let reason = try body.string("reason")
+        let length = reason?.unicodeScalars.count ?? 0
         guard let isAllowed = try body.flag("allow") else {
             throw ServiceError(.invalidBody, "This field is required.", field: "allow")
         }
-        guard (reason?.unicodeScalars.count ?? 0) <= FileVerdict.maximumReason else {
+        guard length <= FileVerdict.maximumReason else {
             throw ServiceError(
-                .invalidBody, "Expected at most \(FileVerdict.maximumReason) characters.", field: "reason")
+                .invalidBody, "Expected at most \(FileVerdict.maximumReason) characters, found \(length).",
+                field: "reason")
         }
         let condition: PostgresQuery =
             switch precondition {

@@ -2,6 +2,7 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletFiles
+import MartletHTTP
 import MartletPostgres
 import NIOCore
 
@@ -28,10 +29,11 @@ struct ThumbnailStore: Sendable {
     func thumbnail(of file: FileStore.File, size name: String, in space: AppSchema) async throws -> FileResponse {
         guard let size = settings.thumbnailSizes[name] else {
             let names = settings.thumbnailSizes.keys.sorted().joined(separator: ", ")
-            throw ServiceError(.invalidParameter, "Expected one of the sizes \(names).", field: "thumbnail")
+            throw ServiceError.unexpectedParameter(
+                "thumbnail", expected: "one of the sizes \(names)", found: name[...])
         }
         guard ContentType.isPicture(file.contentType) else {
-            throw ServiceError(.imageRefused, "Thumbnails are made of JPEG, PNG, GIF, WebP, HEIC and AVIF pictures.")
+            throw ServiceError(.imageRefused, "Only JPEG, PNG, GIF, WebP, HEIC and AVIF pictures have thumbnails.")
         }
         if let known = try await find(file, size, in: space) { return known }
         let thumbnail: Thumbnailer.Thumbnail

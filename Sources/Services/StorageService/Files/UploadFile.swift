@@ -54,7 +54,7 @@ struct UploadFile: Endpoint {
             413: "The file is too large (`payload-too-large`), or exceeds the app's quota (`file-quota-exceeded`).",
         ])
 
-    let intake: FileIntake
+    let receiver: FileReceiver
     let rights: RightsStore
     /// Whether the path may be a directory, as with `POST`.
     var acceptsDirectory: Bool
@@ -64,20 +64,20 @@ struct UploadFile: Endpoint {
         let scope = try await context.fileScope(rights)
         let isMultipart = acceptsDirectory && MultipartFile.isMultipart(request)
         let body = try CompleteBody(
-            request, limitInBytes: intake.settings.maximumSizeInBytes + (isMultipart ? 64 << 10 : 0))
+            request, limitInBytes: receiver.settings.maximumSizeInBytes + (isMultipart ? 64 << 10 : 0))
         let written: FileStore.Written
         if isMultipart {
             let file = try await MultipartFile(request, body)
-            let declaration = FileIntake.Declaration(
+            let declaration = FileReceiver.Declaration(
                 path: try path(target, name: name(request) ?? file.fileName), contentType: file.contentType,
                 grants: grants,
                 condition: condition)
-            written = try await intake.take(file, as: declaration, in: scope)
+            written = try await receiver.receive(file, as: declaration, in: scope)
         } else {
-            let declaration = FileIntake.Declaration(
+            let declaration = FileReceiver.Declaration(
                 path: try path(target, name: name(request)), contentType: request.headers[.contentType], grants: grants,
                 condition: condition)
-            written = try await intake.take(body, as: declaration, in: scope)
+            written = try await receiver.receive(body, as: declaration, in: scope)
         }
         var response = try Response.record(written.rows, status: written.isNew ? .created : .ok)
         if written.isNew { response.headers[.location] = try await Self.location(of: response) }

@@ -3,7 +3,7 @@ import MartletCore
 import MartletPostgres
 import NIOCore
 
-/// Bulk posts: hooks are asked about each object before anything is written.
+/// Bulk posts: hooks are called for each object before anything is written.
 extension BeforeHooks {
     /// The number of concurrent calls. With 1,000 objects each may take 160 ms, and all are still answered within
     /// `HookSettings.totalTime`.
@@ -11,22 +11,22 @@ extension BeforeHooks {
 
     /// Returns the array as changed by the hooks.
     ///
-    /// - Throws: `hook-refused`, `hook-failed` and the other errors of `asked`, naming the object by its index; the
+    /// - Throws: `hook-refused`, `hook-failed` and the other errors of `callHooks`, naming the object by its index; the
     ///   first refusal ends the call. Also the errors of `Documents` for objects that the hooks return.
-    func saving(_ body: ByteBuffer, in scope: QueryScope) async throws -> Documents {
+    func documentsToSave(_ body: ByteBuffer, in scope: QueryScope) async throws -> Documents {
         let sent = try Documents(body)
         try scope.access.require(.create)
         let objects = try sent.each()
         let deadline = ContinuousClock.now + settings.totalTime
-        let asked = try await withThrowingTaskGroup(of: (Int, ByteBuffer).self) { group in
-            var (asked, next, size) = ([ByteBuffer?](repeating: nil, count: objects.count), 0, 0)
-            func ask() {
+        let results = try await withThrowingTaskGroup(of: (Int, ByteBuffer).self) { group in
+            var (results, next, size) = ([ByteBuffer?](repeating: nil, count: objects.count), 0, 0)
+            func startNext() {
                 guard next < objects.count else { return }
                 let (number, object) = (next, objects[next])
                 next += 1
-                group.addTask { (number, try await self.asked(object, number, in: scope, until: deadline)) }
+                group.addTask { (number, try await self.callHooks(for: object, number, in: scope, until: deadline)) }
             }
-            for _ in 0..<Self.bulkWidth { ask() }
+            for _ in 0..<Self.bulkWidth { startNext() }
             while let (number, object) = try await group.next() {
                 size += object.readableBytes
                 guard size <= Document.maximumBatchSizeInBytes else {
@@ -34,14 +34,14 @@ extension BeforeHooks {
                         .hookFailed,
                         "The hooks returned objects of more than \(Document.maximumBatchSizeInBytes) bytes in all.")
                 }
-                asked[number] = object
-                ask()
+                results[number] = object
+                startNext()
             }
-            return asked.compactMap(\.self)
+            return results.compactMap(\.self)
         }
         var array = ByteBuffer()
         array.writeString("[")
-        for (number, object) in asked.enumerated() {
+        for (number, object) in results.enumerated() {
             if number > 0 { array.writeString(",") }
             array.writeImmutableBuffer(object)
         }
@@ -51,11 +51,12 @@ extension BeforeHooks {
         return made
     }
 
-    private func asked(
-        _ object: ByteBuffer, _ number: Int, in scope: QueryScope, until deadline: ContinuousClock.Instant
+    private func callHooks(
+        for object: ByteBuffer, _ number: Int, in scope: QueryScope, until deadline: ContinuousClock.Instant
     ) async throws -> ByteBuffer {
         do {
-            let write = try await asked(.create(try Document(object), mustBeNew: false), in: scope, until: deadline)
+            let write = try await callHooks(
+                for: .create(try Document(object), mustBeNew: false), in: scope, until: deadline)
             return write.document.map { ByteBuffer(bytes: $0.json.bytes) } ?? object
         } catch let problem as ServiceError {
             throw problem.within("\(number)")

@@ -4,12 +4,12 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Asks a collection's `before…` hooks whether an object may be written, and in what form.
+/// Calls a collection's `before…` hooks, which decide whether an object may be written, and in what form.
 ///
-/// Called before the write begins, so that no connection or transaction waits for a hook. A hook may be asked about the
+/// Runs before the write begins, so that no connection or transaction waits for a hook. A hook may be called for the
 /// same write more than once, and stored objects may change between its answer and the write. Writes that cannot
-/// succeed are refused here with the write's own error before any hook is asked, so that no one can learn from a hook's
-/// answer what their rights do not show them.
+/// succeed are refused here with the write's own error before any hook is called. Otherwise a hook's answer could
+/// reveal what the caller may not see.
 struct BeforeHooks: Sendable {
     let hooks: HookStore
     let client: HookClient
@@ -41,8 +41,7 @@ struct BeforeHooks: Sendable {
         }
     }
 
-    /// Whether any hook must be asked about these events.
-    func concern(_ events: Set<Hook.Event>, in scope: QueryScope) async throws -> Bool {
+    func hasHook(for events: Set<Hook.Event>, in scope: QueryScope) async throws -> Bool {
         try await hooks.enabled(in: scope.space).contains {
             events.contains($0.event) && $0.collection == scope.collection.text
         }
@@ -52,32 +51,32 @@ struct BeforeHooks: Sendable {
     ///
     /// - Throws: `hook-refused`, `hook-failed`; `forbidden`, `object-not-found`, `conflict`, `precondition-failed` as
     ///   the write itself.
-    func saving(_ write: Write, _ document: Document, in scope: QueryScope) async throws -> Document {
-        try await asked(write, in: scope).document ?? document
+    func documentToSave(_ write: Write, _ document: Document, in scope: QueryScope) async throws -> Document {
+        try await callHooks(for: write, in: scope).document ?? document
     }
 
-    /// Returns the write as changed by the hooks, which are asked one after the other in the order of their names.
+    /// Returns the write as changed by the hooks, which are called one after the other in the order of their names.
     /// Returns it unchanged if there are none.
-    func asked(_ write: Write, in scope: QueryScope, until deadline: ContinuousClock.Instant? = nil) async throws
-        -> Write
-    {
-        let concerned = try await hooks.enabled(in: scope.space).filter { hook in
+    func callHooks(
+        for write: Write, in scope: QueryScope, until deadline: ContinuousClock.Instant? = nil
+    ) async throws -> Write {
+        let matching = try await hooks.enabled(in: scope.space).filter { hook in
             hook.event == write.event && hook.collection == scope.collection.text
         }
-        guard !concerned.isEmpty else { return write }
-        // The rules judge what the client sent.
-        let scope = if case .change(_, let document, _) = write { scope.judging(document) } else { scope }
+        guard !matching.isEmpty else { return write }
+        // Rules are applied to what the client sent, not to what the hooks make of it.
+        let scope = if case .change(_, let document, _) = write { scope.checking(document) } else { scope }
         try scope.access.require(write.operation)
         let deadline = deadline ?? .now + settings.totalTime
         var write = write
-        for hook in concerned {
+        for hook in matching {
             let states = try await states(of: write, in: scope)
             let message = HookMessage(hook, scope.rights.identity).body(with: [
                 ("object", states.after), ("original", states.before),
             ])
             let verdict = try await HookVerdict(hook, in: scope.space, ledger) {
                 guard deadline > .now else { return WebhookOutcome(.timeout) }
-                return try await client.ask(message, hook, in: scope.space, within: deadline - .now)
+                return try await client.call(message, hook, in: scope.space, within: deadline - .now)
             }
             if let object = verdict.answer["object"], object != .null {
                 write = try Self.write(write, with: object, hook)
@@ -108,8 +107,8 @@ struct BeforeHooks: Sendable {
         }
     }
 
-    /// Adds the client's id and lists of readers and writers if the hook does not name any: omitting them must not open
-    /// an object to everyone.
+    /// Adds the client's id and lists of readers and writers if the hook's object has none. Otherwise a hook that omits
+    /// the lists would open the object to everyone.
     private static func completed(_ object: JSONValue, by document: Document?) -> JSONValue {
         guard case .object(var members) = object, let document else { return object }
         func add(_ field: SystemField, _ value: JSONValue?) {
@@ -274,9 +273,9 @@ extension Document.Listing {
 
 extension BeforeHooks {
     /// Returns a write of a batch as changed by the hooks.
-    func asked(_ item: Batch.Item, in scope: QueryScope, until deadline: ContinuousClock.Instant) async throws
-        -> Batch.Item
-    {
+    func callHooks(
+        for item: Batch.Item, in scope: QueryScope, until deadline: ContinuousClock.Instant
+    ) async throws -> Batch.Item {
         let write: Write =
             switch item.action {
             case .create(let document): .create(document, mustBeNew: false)
@@ -284,8 +283,8 @@ extension BeforeHooks {
             case .change(let id, let document): .change(id, document, isUpsert: false)
             case .delete(let id): .delete(id)
             }
-        let asked = try await asked(write, in: scope, until: deadline)
-        guard let document = asked.document else { return item }
+        let result = try await callHooks(for: write, in: scope, until: deadline)
+        guard let document = result.document else { return item }
         let action: Batch.Item.Action =
             switch item.action {
             case .create: .create(document)

@@ -45,7 +45,7 @@ struct CallFunction: Endpoint {
             body.readableBytes == 0
             ? JSONValue.null : try checked { () throws(JSONError) in try JSONValue(parsing: body.readableBytesView) }
         let message = HookMessage(hook, identity).body(with: [("params", parameters.text)])
-        let verdict = try await HookVerdict(hook, in: space, ledger) { try await client.ask(message, hook, in: space) }
+        let verdict = try await HookVerdict(hook, in: space, ledger) { try await client.call(message, hook, in: space) }
         return .json(ByteBuffer(string: "{\"result\":\((verdict.answer["result"] ?? .null).text)}"))
     }
 }

@@ -7,14 +7,6 @@ import MartletPostgres
 struct DeliveryRecord: Encodable, Sendable {
     enum State: String, Codable, Sendable, CaseIterable {
         case waiting, done, dead
-
-        /// - Throws: `invalid-parameter`.
-        init(parameter text: some StringProtocol) throws {
-            guard let state = State(rawValue: String(text)) else {
-                throw ServiceError(.invalidParameter, "Expected waiting, done or dead.", field: "state")
-            }
-            self = state
-        }
     }
 
     /// The value of the header `webhook-id`, the same for every attempt.
@@ -39,7 +31,10 @@ struct DeliveryRecord: Encodable, Sendable {
         id = try row.decode(0)
         collection = try row.decode(1)
         object = try row.decode(2)
-        state = try State(parameter: try row.decode(3, as: String.self))
+        guard let state = State(rawValue: try row.decode(3)) else {
+            throw ServiceError(.internalError, cause: "an unknown state")
+        }
+        self.state = state
         attempts = try row.decode(4)
         status = try row.decode(5)
         error = try row.decode(6)

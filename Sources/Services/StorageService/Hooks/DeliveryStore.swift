@@ -83,8 +83,8 @@ struct DeliveryStore: Sendable {
                 """)
             guard let row = locked.first else { return false }
             // The snapshot is taken after locking, because an earlier one might be older than the position that another
-            // copy has just reached. The snapshot need not be `durable`, because committing this transaction also
-            // flushes the end of every transaction that the snapshot sees as ended.
+            // copy has just reached. It need not be `durable`: the commit of this transaction also flushes the log
+            // records of every transaction that the snapshot sees as ended.
             let now = try await transaction.query(
                 """
                 SELECT pg_current_snapshot()::text, \(epoch),
@@ -113,8 +113,8 @@ struct DeliveryStore: Sendable {
             let hasMore = try taken.decode(0, as: Bool.self)
             let last = try taken.decode(1, as: Int64?.self)
             let (newFrom, newTo, seq) = hasMore ? (from, to.text, last ?? 0) : (to, nil, 0)
-            // An unchanged position is not written again, because the next pass would take each such write for a new
-            // change.
+            // An unchanged position is not written again, because each such write would count as a new change in the
+            // next pass.
             guard try hasMore || row.decode(4, as: String?.self) != nil || taken.decode(2, as: Bool.self) else {
                 return false
             }
@@ -144,7 +144,7 @@ struct DeliveryStore: Sendable {
                     sum(coalesce(pg_column_size(doc), 0) + coalesce(pg_column_size(before_doc), 0)) OVER (ORDER BY seq) AS total
                 FROM found),
             taken AS (SELECT * FROM sized WHERE place <= \(maximumTaken) AND (place = 1 OR total <= \(maximumTakenInBytes))),
-            told AS (
+            messages AS (
                 SELECT log.seq, log.id, log.at, \(head) || coalesce(shown.object, 'null') || ',"original":' || coalesce(gone.object, 'null')
                     || ',"at":"' || to_char(log.at, 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"') || '"}' AS body
                 FROM taken AS log
@@ -156,7 +156,7 @@ struct DeliveryStore: Sendable {
                 INSERT INTO \(try space.own("_hook_deliveries")) (id, hook, collection, object, body, size)
                 SELECT md5(\(space.schema + "/" + hook + "/") || seq || '/' || extract(epoch FROM at))::uuid, \(hook), \(collection), id, body,
                     octet_length(body)
-                FROM told ORDER BY seq ON CONFLICT (id) DO NOTHING)
+                FROM messages ORDER BY seq ON CONFLICT (id) DO NOTHING)
             SELECT (SELECT count(*) FROM found) > (SELECT count(*) FROM taken), (SELECT max(seq) FROM taken),
                 EXISTS (SELECT FROM \(try space.own("_changes")) WHERE \(ChangeStore.between(from, to, collection)))
             """

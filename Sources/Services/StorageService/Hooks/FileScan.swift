@@ -7,11 +7,11 @@ import MartletHTTP
 import MartletPostgres
 import NIOCore
 
-/// Asks an app's scanner whether new files may be read.
+/// Calls an app's scanner, which decides whether new files may be read.
 ///
-/// Only an explicit verdict changes a file: after every other answer it stays unreadable, and the scanner is asked
-/// again. In contrast to other deliveries 410 does not disable the hook, because new files would then be readable
-/// unchecked.
+/// Only an explicit verdict changes a file: after every other answer it stays unreadable, and the scanner is called
+/// again. Unlike for other deliveries, 410 does not disable the hook, because new files would then be readable without
+/// a check.
 struct FileScan: Sendable {
     /// How long the link to a file's bytes is valid; the scanner must begin to read within this time.
     static let linkSeconds: Int64 = 900
@@ -33,17 +33,17 @@ struct FileScan: Sendable {
                 // The file was deleted, replaced or decided about in the meantime.
                 return try await deliveries.settle(claim, status: nil, error: nil, pause: nil, in: space)
             }
-            try await ask(about: file, claim, hook, in: space)
+            try await callScanner(about: file, claim, hook, in: space)
         } catch is CancellationError {
             // This copy is shutting down.
         } catch {
             logger.warning(
-                "Could not have a file scanned; retrying.",
+                "Could not scan a file; retrying.",
                 metadata: ["delivery.id": "\(claim.webhookID)", "error.cause": "\(error)"])
         }
     }
 
-    private func ask(
+    private func callScanner(
         about file: DeliveryStore.WaitingFile, _ claim: DeliveryStore.Claim, _ hook: Hook, in space: AppSchema
     ) async throws {
         let start = ContinuousClock.now

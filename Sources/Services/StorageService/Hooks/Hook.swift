@@ -3,8 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// An address of an app's own server that is asked before writes, notified after them, asked about new files, or called
-/// as a function.
+/// An address of an app's own server that is called before writes, after writes, for new files, or as a function.
 struct Hook: Sendable, Equatable {
     enum Event: String, Codable, Sendable, CaseIterable {
         case beforeSave, afterSave, beforeDelete, afterDelete, function, scanFile
@@ -18,7 +17,7 @@ struct Hook: Sendable, Equatable {
     static let maximumPerSpace = 50
     static let timeoutRange = 100...10_000
     static let defaultTimeoutInMilliseconds = 5_000
-    /// How long requests are also signed with the former secret after it was replaced.
+    /// How long requests are also signed with the former secret after its replacement.
     static let formerSecretSeconds = 86_400
 
     var name: String
@@ -109,10 +108,11 @@ struct HookBody: Codable, Sendable {
         guard event == .function || callers == nil else {
             throw ServiceError(.invalidBody, "Only a function may have callers.", field: "callers")
         }
-        guard Hook.timeoutRange.contains(timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds) else {
+        let timeout = timeoutMilliseconds ?? Hook.defaultTimeoutInMilliseconds
+        let range = Hook.timeoutRange
+        guard range.contains(timeout) else {
             throw ServiceError(
-                .invalidBody,
-                "Expected a number from \(Hook.timeoutRange.lowerBound) to \(Hook.timeoutRange.upperBound).",
+                .invalidBody, "Expected a number from \(range.lowerBound) to \(range.upperBound), found \(timeout).",
                 field: "timeoutMilliseconds")
         }
         let callers = callers ?? []

@@ -43,7 +43,7 @@ final class HookClient: Sendable {
     /// As `send`, for a request that waits for the answer; the number of these calls is limited.
     ///
     /// - Throws: `Busy`; `CancellationError`.
-    func ask(_ body: ByteBuffer, _ hook: Hook, in space: AppSchema, within limit: Duration? = nil) async throws
+    func call(_ body: ByteBuffer, _ hook: Hook, in space: AppSchema, within limit: Duration? = nil) async throws
         -> WebhookOutcome
     {
         let isBusy = underWay.withLock { counts in

@@ -6,16 +6,16 @@ import NIOCore
 import ServiceLifecycle
 import Synchronization
 
-/// Notifies `after…` hooks of changes, and asks `scanFile` hooks about files, at least once: turns the change log and
-/// new files into deliveries, and sends each one with increasing pauses until the hook answers 2xx (a scanner: with its
-/// verdict) or `maximumAttempts` are used up.
+/// Calls `after…` hooks for changes and `scanFile` hooks for new files, at least once each. Turns the change log and
+/// new files into deliveries, and retries each one with increasing pauses until the hook answers 2xx (a scanner: with
+/// its verdict) or `maximumAttempts` are used up.
 ///
 /// Runs in every copy of the service. Only one copy at a time takes changes for a hook, and only one makes a given
 /// delivery. Up to `width` deliveries of a hook run concurrently and may overtake each other; hooks do not wait for
 /// each other.
 final class HookDelivery: Service {
     /// The interval between searches for new hooks.
-    private static let lookInterval: Duration = .seconds(5)
+    private static let searchInterval: Duration = .seconds(5)
     private static let width = 4
     private static let maximumHooks = 10_000
     private static let roundsBetweenPruning = 200
@@ -63,8 +63,8 @@ final class HookDelivery: Service {
 
     private func serve(_ keys: @escaping @Sendable () async throws -> [Key]) async {
         await withDiscardingTaskGroup { group in
-            await NotifiedLoop(every: Self.lookInterval, jitter: 0.8...1.2).run {
-                await attempt("Could not look for new hooks; retrying in five seconds.", logger: logger) {
+            await NotifiedLoop(every: Self.searchInterval, jitter: 0.8...1.2).run {
+                await attempt("Could not search for new hooks; retrying in five seconds.", logger: logger) {
                     for key in try await keys() {
                         let isNew = served.withLock { $0.count < Self.maximumHooks && $0.insert(key).inserted }
                         guard isNew else { continue }
@@ -102,10 +102,10 @@ final class HookDelivery: Service {
     /// Serves a hook until it is deleted or disabled.
     private func serve(_ key: Key) async {
         let (wakes, wake) = AsyncStream.makeStream(of: Void.self, bufferingPolicy: .bufferingNewest(1))
-        let signs = signal.follow(key.space)
+        let signals = signal.follow(key.space)
         await withTaskGroup(of: Void.self) { group in
             group.addTask {
-                for await _ in signs { wake.yield() }
+                for await _ in signals { wake.yield() }
             }
             group.addTask { [settings] in
                 repeat {
@@ -121,7 +121,7 @@ final class HookDelivery: Service {
                     rounds += 1
                 } catch {
                     logger.warning(
-                        "Could not make a hook's deliveries; retrying.",
+                        "Could not process a hook's deliveries; retrying.",
                         metadata: ["hook.name": "\(key.hook)", "error.cause": "\(error)"])
                     try? await Task.sleep(for: settings.pollInterval)
                 }

@@ -33,7 +33,7 @@ final class HookLedger: Sendable {
         var hook: String
     }
 
-    private struct Noted {
+    private struct Recorded {
         var at: ContinuousClock.Instant
         var unnoted = 0
     }
@@ -41,7 +41,7 @@ final class HookLedger: Sendable {
     private let postgres: PostgresClient
     private let spaces: Spaces
     private let logger: Logger
-    private let noted = Mutex<[Key: Noted]>([:])
+    private let recorded = Mutex<[Key: Recorded]>([:])
 
     init(postgres: PostgresClient, spaces: Spaces, logger: Logger) {
         self.postgres = postgres
@@ -94,13 +94,13 @@ final class HookLedger: Sendable {
     /// The number of unrecorded failures since the last recorded one; nil if this one is not to be recorded either.
     private func takeUnrecordedCount(of key: Key) -> Int? {
         let now = ContinuousClock.now
-        return noted.withLock { noted in
-            if let last = noted[key], now - last.at < Self.pause {
-                noted[key]?.unnoted += 1
+        return recorded.withLock { recorded in
+            if let last = recorded[key], now - last.at < Self.pause {
+                recorded[key]?.unnoted += 1
                 return nil
             }
-            if noted.count >= Self.maximumHooks { noted.removeAll() }
-            return noted.updateValue(Noted(at: now), forKey: key)?.unnoted ?? 0
+            if recorded.count >= Self.maximumHooks { recorded.removeAll() }
+            return recorded.updateValue(Recorded(at: now), forKey: key)?.unnoted ?? 0
         }
     }
 

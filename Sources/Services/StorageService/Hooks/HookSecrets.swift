@@ -12,7 +12,7 @@ struct HookSecrets: Sendable {
         secrets.secret(salt: salt, purpose: "martlet hook \(space.schema)/\(hook)")
     }
 
-    /// The current secret, then the former one while it also signs.
+    /// The current secret, followed by the former one while requests are still signed with it.
     func secrets(of hook: Hook, in space: AppSchema) -> [WebhookSecret] {
         hook.salts.map { secret(salt: $0, hook: hook.name, space: space) }
     }

@@ -6,8 +6,8 @@ import MartletHTTP
 /// Settings and limits for calls of hooks.
 public struct HookSettings: Sendable {
     let secrets: HookSecrets
-    /// Whether hooks may have private, loopback and link-local addresses and use plain HTTP, for servers in one's own
-    /// network.
+    /// Whether hooks may have private, loopback and link-local addresses and use plain HTTP, for servers in the
+    /// operator's own network.
     public var arePrivateAddressesAllowed = false
     /// The maximum number of concurrent calls by this copy of the service for one space.
     public var maximumCalls = 512
@@ -44,7 +44,7 @@ public struct HookSettings: Sendable {
         return min(exponential, maximumPause) * Double.random(in: 0.8...1.2)
     }
 
-    /// The pause after an attempt, at least as long as its receiver asks for; nil after the last attempt.
+    /// The pause after an attempt, at least as long as the receiver requests; nil after the last attempt.
     func pause(after number: Int, _ outcome: WebhookOutcome) -> Duration? {
         guard number < maximumAttempts else { return nil }
         return max(pause(after: number), min(outcome.retryAfter ?? .zero, maximumPause))

@@ -101,8 +101,8 @@ final class HookStore: Sendable {
                     log_to = CASE WHEN \(isSame) THEN h.log_to END, log_seq = CASE WHEN \(isSame) THEN h.log_seq ELSE 0 END
                 RETURNING \(Hook.columns), h.xmax = 0
                 """)
-            // Deliveries about files have no body, others have one. Deletes those of the other kind, from before the
-            // hook's event changed.
+            // Deliveries about files have no body, and others have one. If the event changed from one kind to the
+            // other, the earlier deliveries are deleted.
             try await transaction.execute(
                 """
                 DELETE FROM \(deliveries)

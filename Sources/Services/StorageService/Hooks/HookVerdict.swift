@@ -3,23 +3,25 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// The answer of a hook that was asked.
+/// The answer of a hook to a request that waits for it.
 struct HookVerdict: Sendable {
     static let maximumSentence = 500
 
     /// The members of its answer.
     let answer: JSONValue
 
-    /// Asks the hook and records the outcome in the ledger.
+    /// Calls the hook and records the outcome in the ledger.
     ///
     /// - Throws: `hook-refused` with the hook's own sentence, for `{"error":"…"}` and every 4xx; `hook-failed`,
     ///   `unavailable`.
-    init(_ hook: Hook, in space: AppSchema, _ ledger: HookLedger, _ ask: () async throws -> WebhookOutcome) async throws
+    init(
+        _ hook: Hook, in space: AppSchema, _ ledger: HookLedger, _ call: () async throws -> WebhookOutcome
+    ) async throws
     {
         let start = ContinuousClock.now
         let outcome: WebhookOutcome
         do {
-            outcome = try await ask()
+            outcome = try await call()
         } catch is HookClient.Busy {
             ledger.count(hook, .busy, took: .now - start)
             throw ServiceError(.unavailable, "Too many hook calls are in progress. Try again later.")

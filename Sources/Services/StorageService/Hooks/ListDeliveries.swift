@@ -24,7 +24,7 @@ struct ListDeliveries: Endpoint {
         let (name, space) = (try context.hookName, try context.space)
         let parameters = request.uri.queryParameters
         let limit = try parameters["limit"].map { try ListQuery.integer($0, "limit", in: 1...100) } ?? 20
-        let state = try parameters["state"].map { try DeliveryRecord.State(parameter: $0) }
+        let state: DeliveryRecord.State? = try request.choice("state")
         _ = try await hooks.find(name, of: space)
         return try .list(try await deliveries.list(of: name, state, limit: limit, in: space))
     }

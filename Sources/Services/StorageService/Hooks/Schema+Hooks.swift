@@ -32,7 +32,7 @@ extension Schema {
         .object(
             [
                 "id": .string.described("Sent as the header `webhook-id` with every attempt."),
-                "collection": .string.described("`_File` if the hook was asked about a file."),
+                "collection": .string.described("`_File` if the hook was called for a file."),
                 "object": .string.described("The object's id, or the file's path."),
                 "state": .oneOf("waiting", "done", "dead"),
                 "attempts": .integer,

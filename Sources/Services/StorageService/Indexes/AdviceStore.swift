@@ -13,7 +13,7 @@ final class AdviceStore: Sendable {
         let space: AppSchema
         let collection: CollectionName
         let uses: [IndexUse]
-        /// What the rule for `find` adds for the caller.
+        /// The index uses of the rule for `find`, as it applies to the caller.
         var ruleUses: [IndexUse] = []
         var order: [String] = []
     }
@@ -34,7 +34,7 @@ final class AdviceStore: Sendable {
         var count: Int
         var meanMilliseconds: Int
         var slowestMilliseconds: Int
-        /// The body of the call that creates a suitable index; nil if none would help, or it exists.
+        /// The body of the call that creates a suitable index; nil if no index would help, or if it exists.
         var index: Suggestion?
     }
 
@@ -65,7 +65,7 @@ final class AdviceStore: Sendable {
             space: scope.space, collection: scope.collection, uses: Self.distinct(filter.uses),
             ruleUses: Self.distinct(rule.uses), order: order)
         record(shape, took: duration)
-        // The time of the whole query, because that of a part is not known.
+        // Each collection is charged the time of the whole query, because the time of a part is not known.
         for (collection, uses) in filter.usesElsewhere.merging(rule.usesElsewhere, uniquingKeysWith: { $0 + $1 }) {
             let shape = Shape(space: scope.space, collection: collection, uses: Self.distinct(uses))
             if Self.suggestion(for: shape) != nil { record(shape, took: duration) }
@@ -108,8 +108,8 @@ final class AdviceStore: Sendable {
         }
     }
 
-    /// Records again what was taken but could not be stored.
-    func giveBack(_ taken: [Shape: Figures]) { add(taken) }
+    /// Adds figures again that were taken but could not be stored.
+    func restore(_ taken: [Shape: Figures]) { add(taken) }
 
     /// Ordered by total time, slowest first.
     func list(of collection: CollectionName, in space: AppSchema) -> [Advice] {

@@ -9,8 +9,8 @@ struct BuildIndex: JobHandler {
     static let kind = "index"
     static let retries = JobRetries(maximumAttempts: 3)
     static let timeLimit: Duration = .seconds(12 * 3_600)
-    /// One build at a time across all apps: each uses a processor and a disk to capacity, and would have to wait for
-    /// the others.
+    /// All apps share one lane, so one build runs at a time: each saturates a processor and a disk, and parallel builds
+    /// would wait for each other.
     static let lane = "indexes"
 
     struct Options: Codable, Sendable {
@@ -68,7 +68,7 @@ struct BuildIndex: JobHandler {
         }
     }
 
-    /// Drops the index unless it is ready: the commit that made it so may have been reported as failed.
+    /// Drops the index unless it is ready. It may be ready although the commit that made it so was reported as failed.
     private func drop(_ build: IndexBuilds.Build) async throws {
         let ready = try await transfers.postgres.query(
             """

@@ -3,7 +3,8 @@ import MartletCore
 import MartletJobs
 import MartletPostgres
 
-/// An index built by a job with `CREATE INDEX CONCURRENTLY`: nothing waits for it, but it waits for older transactions.
+/// An index built by a job with `CREATE INDEX CONCURRENTLY`. No statement waits for the build, but the build waits for
+/// older transactions.
 ///
 /// PostgreSQL continues a build after the process that requested it has died. The job's next attempt then waits for
 /// that build; a half-built index (`INVALID`) is dropped and built again.

@@ -43,10 +43,13 @@ struct CreateIndex: Endpoint {
         let (collection, space) = (try context.collection, try context.space)
         let body = try await request.decoded(Body.self)
         guard (1...IndexStore.maximumFields).contains(body.fields.count) else {
-            throw ServiceError(.invalidBody, "Expected 1 to \(IndexStore.maximumFields) fields.", field: "fields")
+            throw ServiceError(
+                .invalidBody, "Expected 1 to \(IndexStore.maximumFields) fields, found \(body.fields.count).",
+                field: "fields")
         }
-        guard let kind = IndexDefinition.Kind(rawValue: body.kind ?? "ordered") else {
-            throw ServiceError(.invalidBody, "The kind must be ordered, prefix, text or geo.", field: "kind")
+        let kindName = body.kind ?? "ordered"
+        guard let kind = IndexDefinition.Kind(rawValue: kindName) else {
+            throw ServiceError.unexpectedMember("kind", expected: "ordered, prefix, text or geo", found: kindName)
         }
         guard body.language == nil || kind == .text else {
             throw ServiceError(.invalidBody, "Only a text index can have a language.", field: "language")

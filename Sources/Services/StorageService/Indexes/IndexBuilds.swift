@@ -84,7 +84,7 @@ struct IndexBuilds: Sendable {
             """)
     }
 
-    /// The index that a job is to build; nil if it is no longer wanted.
+    /// The index that a job is to build; nil if the build was cancelled.
     func build(of job: UUID) async throws -> Build? {
         let rows = try await postgres.query(
             "SELECT schema, collection, definition, relation FROM storage.index_builds WHERE job = \(job)")

@@ -13,7 +13,7 @@ struct IndexStore: Sendable {
     static let buildTimeout: Duration = .seconds(600)
 
     let postgres: PostgresClient
-    /// A client whose connections are only used for builds, so that nothing else waits for them.
+    /// A client whose connections are only used for builds, so that other statements do not wait for them.
     let builder: PostgresClient
     let buildSemaphore = IndexStore.makeBuildSemaphore()
     let spaces: Spaces

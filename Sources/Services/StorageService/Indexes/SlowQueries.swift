@@ -6,12 +6,12 @@ import MartletPostgres
 
 /// The slow queries of all copies of the service in the last days: `storage.slow_queries`.
 ///
-/// A copy adds what it has seen once a minute, and before it gives advice. So advice lacks at most the last minute of
-/// the other copies.
+/// Each copy adds its own slow queries once a minute, and before it gives advice. So advice lacks at most the last
+/// minute of the other copies.
 struct SlowQueries: PeriodicWork {
     /// Full days before the current one.
     static let retentionInDays = 7
-    /// The limit of a space. Beyond it, shapes that are not known of this day are dropped.
+    /// The limit of a space. Beyond it, only shapes that are already stored for the day are counted.
     private static let maximumShapesPerDay = 1_000
     private static let maximumAdvice = 50
 
@@ -41,14 +41,14 @@ struct SlowQueries: PeriodicWork {
             """)
     }
 
-    /// Adds what this copy has seen since the last call. After an error, it is added by the next call.
+    /// Adds this copy's slow queries since the last call. After an error, the next call adds them.
     func share() async throws {
         let seen = advice.takeAll()
         guard !seen.isEmpty else { return }
         do {
             try await store(seen)
         } catch {
-            advice.giveBack(seen)
+            advice.restore(seen)
             throw error
         }
     }
@@ -112,7 +112,7 @@ struct SlowQueries: PeriodicWork {
         return String(decoding: try encoder.encode(stored), as: UTF8.self)
     }
 
-    /// Nil if another version of the service has stored what this one does not understand.
+    /// Nil if another version of the service has stored a shape that this one cannot decode.
     private static func shape(
         _ text: String, of collection: CollectionName, in space: AppSchema
     ) -> AdviceStore.Shape? {

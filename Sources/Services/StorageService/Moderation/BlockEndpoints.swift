@@ -99,8 +99,9 @@ extension ServiceContext {
 
     fileprivate var blockedUser: UserID {
         get throws {
-            guard let user = UserID(component("user")) else {
-                throw ServiceError(.invalidParameter, "Expected the id of a user.", field: "user")
+            let text = component("user")
+            guard let user = UserID(text) else {
+                throw ServiceError.unexpectedParameter("user", expected: "a user's id", found: text[...])
             }
             return user
         }

@@ -5,7 +5,7 @@ import MartletPostgres
 /// Which users have blocked which, for the variables `$user.blocked` and `$user.blockedBy` of rules.
 struct BlockStore: Sendable {
     static let maximumOfUser = 1_000
-    /// The maximum number of users who have blocked one user, and whom push rules can leave out.
+    /// How many of the users who have blocked one user are returned, for push rules to leave out.
     static let maximumBlockers = 10_000
 
     let postgres: PostgresClient
@@ -55,8 +55,8 @@ struct BlockStore: Sendable {
         ).map { Block(user: try $0.decode(0), created: try $0.decode(1)) }
     }
 
-    /// The users who have blocked a user: at most the first `maximumBlockers`. If more were an error, someone with many
-    /// fake accounts could silence a user.
+    /// The users who have blocked a user, at most the first `maximumBlockers`. More are not an error; otherwise someone
+    /// with many fake accounts could keep a user's pushes from being sent.
     func blockers(of user: String, in space: AppSchema) async throws -> [String] {
         try await spaces.query(
             """

@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Once per user and object: another report of the same object changes nothing and is answered with the first one.
+/// A user can report an object once; the answer to another report of it is the first report.
 struct ReportObject: Endpoint {
     static let route = Route(
         .post, "/storage/{collection}/{id}/report", "reportObject", "Reports an object to the app's moderators.",
@@ -62,15 +62,10 @@ struct ListReports: Endpoint {
         switch parameters["state"] {
         case nil, "open": break
         case "resolved": page.isResolved = true
-        default: throw ServiceError(.invalidParameter, "Expected open or resolved.", field: "state")
+        case let text?: throw ServiceError.unexpectedParameter("state", expected: "open or resolved", found: text)
         }
         page.collection = try parameters["collection"].map { try CollectionName(String($0)) }
-        if let text = parameters["after"] {
-            guard let id = UUID(uuidString: String(text)) else {
-                throw ServiceError(.invalidParameter, "Expected the id of a report.", field: "after")
-            }
-            page.after = id
-        }
+        page.after = try request.id("after")
         if let text = parameters["limit"] { page.limit = try ListQuery.integer(text, "limit", in: 1...1_000) }
         return try .list(try await reports.list(page, of: context.space))
     }
@@ -136,12 +131,7 @@ struct ResolveReport: Endpoint {
         let (id, space) = (try context.uuid("id", else: .notFound), try context.space)
         let fields = try await BodyFields(request, ["resolution", "action"])
         let resolution = try fields.reportText("resolution")
-        let action = try fields.string("action").map { name -> ReportStore.Action in
-            guard let action = ReportStore.Action(rawValue: name) else {
-                throw ServiceError(.invalidBody, "Expected hide or restore.", field: "action")
-            }
-            return action
-        }
+        let action: ReportStore.Action? = try fields.choice("action")
         guard let count = try await reports.resolve(id, resolution, action, of: space) else {
             throw ServiceError(.notFound)
         }
@@ -157,7 +147,8 @@ extension BodyFields {
         let text = try string(name) ?? ""
         guard text.utf8.count <= ReportStore.maximumTextInBytes else {
             throw ServiceError(
-                .invalidBody, "Expected at most \(ReportStore.maximumTextInBytes) bytes.", field: name)
+                .invalidBody,
+                "Expected at most \(ReportStore.maximumTextInBytes) bytes, found \(text.utf8.count).", field: name)
         }
         return text
     }

@@ -20,7 +20,7 @@ struct ReportStore: Sendable {
     let objects: ObjectStore
 
     /// What a moderator does with a reported object.
-    enum Action: String, Sendable {
+    enum Action: String, Sendable, CaseIterable {
         /// Only the app's server can then read or change it, because its lists of readers and writers are empty.
         case hide
         /// Gives a hidden object the lists that it had before.
@@ -49,7 +49,7 @@ struct ReportStore: Sendable {
         id, collection, object, reporter, reason, \(PostgresQuery.rfc3339("created")), \(PostgresQuery.rfc3339("resolved")), resolution
         """
 
-    /// The object as a report keeps it.
+    /// The copy of the object that a report keeps.
     private static let copy: PostgresQuery = """
         CASE WHEN octet_length(doc::text) <= \(maximumCopyInBytes) THEN doc || jsonb_strip_nulls(jsonb_build_object(
             'updated', \(PostgresQuery.rfc3339("updated")), '_version', version, '_readers', readers, '_writers', writers)) END
@@ -101,7 +101,7 @@ struct ReportStore: Sendable {
         }
     }
 
-    /// Reports of one user take turns, so that each counts those before it.
+    /// Locks out other reports of the same user, so that each counts those before it.
     private func checkLimits(of user: String, _ table: PostgresIdentifier, _ transaction: PostgresTransaction)
         async throws
     {
@@ -175,8 +175,8 @@ struct ReportStore: Sendable {
         return count
     }
 
-    /// Does nothing if the object already is, or is not, hidden. Removed objects can be hidden, too: clients could
-    /// otherwise read or restore them.
+    /// Does nothing if the object is already hidden, or already visible. Removed objects can be hidden, too, because
+    /// clients could otherwise read or restore them.
     private func carryOut(
         _ action: Action, on object: ObjectID, in scope: QueryScope, _ transaction: PostgresTransaction
     ) async throws {
@@ -204,7 +204,8 @@ struct ReportStore: Sendable {
         guard written != nil else { throw ServiceError(.objectNotFound) }
     }
 
-    /// Stores the former lists in all reports of the object, because each report can be deleted with its reporter.
+    /// Stores the former lists in all reports of the object, because a report is deleted when its reporter's account
+    /// is.
     private func keep(
         _ lists: PostgresJSON?, of object: ObjectID, _ scope: QueryScope, _ transaction: PostgresTransaction
     ) async throws {

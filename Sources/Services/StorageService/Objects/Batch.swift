@@ -51,10 +51,10 @@ struct Batch: Sendable {
     /// Runs each write independently: a failure is an outcome, and the others continue.
     ///
     /// - Parameters:
-    ///   - present: Reads the caller's rights again, in case they changed while hooks were asked.
+    ///   - currentRights: Reads the caller's rights again, in case they changed during the calls of hooks.
     func run(
         _ items: [Item], in space: AppSchema, with rights: Rights, requestID: String,
-        present: () async throws -> Rights
+        currentRights: () async throws -> Rights
     ) async throws -> [Outcome] {
         var rights = rights
         var outcomes: [Outcome] = []
@@ -62,8 +62,8 @@ struct Batch: Sendable {
         for item in items {
             var scope = QueryScope(space: space, collection: item.collection, rights: rights)
             do {
-                let item = try await before.asked(item, in: scope, until: deadline)
-                if !self.rights.isCurrent(rights) { rights = try await present() }
+                let item = try await before.callHooks(for: item, in: scope, until: deadline)
+                if !self.rights.isCurrent(rights) { rights = try await currentRights() }
                 scope.rights = rights
                 outcomes.append(try await run(item, scope, objects))
             } catch let problem as ServiceError where problem.isCallersFault || problem.code == .hookFailed {
@@ -75,30 +75,30 @@ struct Batch: Sendable {
     }
 
     /// Whether any of the collections has a `before…` hook.
-    func isAsked(_ items: [Item], in space: AppSchema, with rights: Rights) async throws -> Bool {
+    func hasHook(for items: [Item], in space: AppSchema, with rights: Rights) async throws -> Bool {
         for name in Set(items.map(\.collection)) {
             let scope = QueryScope(space: space, collection: name, rights: rights)
-            if try await before.concern([.beforeSave, .beforeDelete], in: scope) { return true }
+            if try await before.hasHook(for: [.beforeSave, .beforeDelete], in: scope) { return true }
         }
         return false
     }
 
-    /// Returns an all-or-none batch as changed by the hooks. They are asked before the batch begins, so they do not see
-    /// what its earlier writes will have changed.
+    /// Returns an all-or-none batch as changed by the hooks. They are called before the batch begins, so they do not
+    /// see what its earlier writes will have changed.
     ///
     /// - Throws: The first refusal, naming the request.
-    func asked(_ items: [Item], in space: AppSchema, with rights: Rights) async throws -> [Item] {
+    func callHooks(for items: [Item], in space: AppSchema, with rights: Rights) async throws -> [Item] {
         let deadline = ContinuousClock.now + before.settings.totalTime
-        var asked: [Item] = []
+        var results: [Item] = []
         for (number, item) in items.enumerated() {
             do {
                 let scope = QueryScope(space: space, collection: item.collection, rights: rights)
-                asked.append(try await before.asked(item, in: scope, until: deadline))
+                results.append(try await before.callHooks(for: item, in: scope, until: deadline))
             } catch let problem as ServiceError {
                 throw problem.within("requests.\(number)")
             }
         }
-        return asked
+        return results
     }
 
     /// Runs all writes or none, in the store's transaction or in a new one.
@@ -177,7 +177,11 @@ extension Batch.Item {
         let parts = path.drop { $0 == "/" }.split(separator: "/", omittingEmptySubsequences: false)
         guard parts.first == "storage", (2...3).contains(parts.count) else {
             throw ServiceError(
-                .invalidPath, "Expected \"storage/{collection}\" or \"storage/{collection}/{id}\".", field: "path")
+                .invalidPath,
+                """
+                Expected "storage/{collection}" or "storage/{collection}/{id}", \
+                found \(JSONValue.excerpt(path)).
+                """, field: "path")
         }
         collection = try CollectionName(String(parts[1]))
         let id = try parts.count == 3 ? ObjectID(String(parts[2])) : nil
@@ -189,13 +193,16 @@ extension Batch.Item {
         case ("PATCH", let id?): action = .change(id, try Document(body, replacing: id, allowingOperations: true))
         case ("DELETE", let id?): action = .delete(id)
         default:
-            throw ServiceError(
-                .invalidBody, "Expected POST to a collection, or PUT, PATCH or DELETE of an object.", field: "method")
+            throw ServiceError.unexpectedMember(
+                "method", expected: "POST to a collection, or PUT, PATCH or DELETE of an object", found: method)
         }
         switch try value("ifMatch") {
         case nil: precondition = nil
         case .string(let tags): precondition = Precondition(tags: try EntityTag.list(tags)?.map(\.text))
-        default: throw ServiceError(.invalidBody, "Expected an entity tag, in quotes.", field: "ifMatch")
+        case let value?:
+            throw ServiceError(
+                .invalidBody, "Expected a string with an entity tag in quotes, found \(value.phrase).",
+                field: "ifMatch")
         }
     }
 }

@@ -37,18 +37,18 @@ struct ChangeObject: Endpoint {
         let isUpsert = try ListQuery.flag("upsert", in: request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
         let sent = try Document(body, replacing: id, allowingOperations: true)
-        let isAsked = try await before.concern([.beforeSave], in: scope)
-        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let hasHook = try await before.hasHook(for: [.beforeSave], in: scope)
+        if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let write = BeforeHooks.Write.change(id, sent, isUpsert: isUpsert && precondition == nil)
-        let document = isAsked ? try await before.saving(write, sent, in: scope) : sent
-        let present = try await context.present(scope, rights)
-        return try await idempotency.perform(request, body, in: present) { objects in
-            if let written = try await objects.change(id, by: document, if: precondition, in: present) {
+        let document = hasHook ? try await before.documentToSave(write, sent, in: scope) : sent
+        let current = try await context.refreshed(scope, rights)
+        return try await idempotency.perform(request, body, in: current) { objects in
+            if let written = try await objects.change(id, by: document, if: precondition, in: current) {
                 return try .object(written)
             }
             guard isUpsert, precondition == nil else { throw ServiceError(.objectNotFound) }
             return try .object(
-                try await objects.create(document, at: id, mustBeNew: true, in: present), status: .created)
+                try await objects.create(document, at: id, mustBeNew: true, in: current), status: .created)
         }
     }
 }

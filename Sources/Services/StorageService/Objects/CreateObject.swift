@@ -39,12 +39,13 @@ struct CreateObject: Endpoint {
         let mustBeNew = try Precondition.mustBeNew(request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
         let sent = try Document(body, allowingOperations: true)
-        let isAsked = try await before.concern([.beforeSave], in: scope)
-        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
-        let document = isAsked ? try await before.saving(.create(sent, mustBeNew: mustBeNew), sent, in: scope) : sent
-        let present = try await context.present(scope, rights)
-        return try await idempotency.perform(request, body, in: present) { objects in
-            let written = try await objects.create(document, mustBeNew: mustBeNew, in: present)
+        let hasHook = try await before.hasHook(for: [.beforeSave], in: scope)
+        if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let write = BeforeHooks.Write.create(sent, mustBeNew: mustBeNew)
+        let document = hasHook ? try await before.documentToSave(write, sent, in: scope) : sent
+        let current = try await context.refreshed(scope, rights)
+        return try await idempotency.perform(request, body, in: current) { objects in
+            let written = try await objects.create(document, mustBeNew: mustBeNew, in: current)
             return try .object(written, status: written.isNew ? .created : .ok)
         }
     }

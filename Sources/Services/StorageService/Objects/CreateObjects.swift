@@ -3,7 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// Asks `beforeSave` hooks about each object before anything is written.
+/// Calls `beforeSave` hooks for each object before anything is written.
 struct CreateObjects: Endpoint {
     static let route = Route(
         .post, "/storage/all/{collection}", "createObjects", "Stores several objects, all or none.",
@@ -41,12 +41,12 @@ struct CreateObjects: Endpoint {
         to request: Request, _ context: ServiceContext, _ scope: QueryScope
     ) async throws -> Response {
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
-        let isAsked = try await before.concern([.beforeSave], in: scope)
-        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
-        let documents = isAsked ? try await before.saving(body, in: scope) : try Documents(body)
-        let present = try await context.present(scope, rights)
-        return try await idempotency.perform(request, body, in: present) { objects in
-            envelope.response(try await objects.createAll(documents, in: present), of: scope.space, status: .created)
+        let hasHook = try await before.hasHook(for: [.beforeSave], in: scope)
+        if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let documents = hasHook ? try await before.documentsToSave(body, in: scope) : try Documents(body)
+        let current = try await context.refreshed(scope, rights)
+        return try await idempotency.perform(request, body, in: current) { objects in
+            envelope.response(try await objects.createAll(documents, in: current), of: scope.space, status: .created)
         }
     }
 }

@@ -41,7 +41,7 @@ struct Document: Sendable {
     struct Touched: Sendable, Equatable {
         /// All fields that the write names.
         var written: Set<FieldName> = []
-        /// Fields that it does not just remove, to which the rule `addField` applies.
+        /// Fields to which the rule `addField` applies: those that the write does not just remove.
         var added: Set<FieldName> = []
         /// Fields whose new value depends on the stored one: those with an operation or a dotted name.
         var operated: Set<FieldName> = []
@@ -78,8 +78,8 @@ struct Document: Sendable {
         }
         let needsDecoding = bytes.mayHaveTypes || bytes.mayHaveOperations || members.contains { $0.name.holds(".") }
         guard needsDecoding else {
-            let facts = try Facts(members, bytes)
-            self.init(bytes, facts, operations: nil)
+            let outline = try Outline(members, bytes)
+            self.init(bytes, outline, operations: nil)
             return
         }
         let value = try checked { () throws(JSONError) in try JSONValue(parsing: bytes) }
@@ -87,28 +87,28 @@ struct Document: Sendable {
         if !allowingOperations { try Operations.refuse(in: value) }
         let normalized = try operations?.normalized ?? TypedValue.normalized(document: value)
         let text = Array(normalized.text.utf8)
-        let facts = try text.withUnsafeBufferPointer { text in
-            try Facts(
+        let outline = try text.withUnsafeBufferPointer { text in
+            try Outline(
                 try checked { () throws(JSONError) in try JSONText.members(of: text) }, Array(text),
                 areNamesPaths: operations != nil)
         }
-        self.init(text, facts, operations: operations)
+        self.init(text, outline, operations: operations)
     }
 
-    private init(_ bytes: [UInt8], _ facts: Facts, operations: Operations?) {
+    private init(_ bytes: [UInt8], _ outline: Outline, operations: Operations?) {
         json = PostgresJSON(bytes)
-        id = facts.id
-        hasSystemFields = facts.hasSystemFields
-        readers = facts.readers
-        writers = facts.writers
+        id = outline.id
+        hasSystemFields = outline.hasSystemFields
+        readers = outline.readers
+        writers = outline.writers
         // A field that is only removed does not become known. Otherwise `{"a.b":{"__op":"Delete"}}` would make `a`
         // known without permission to add fields.
         let deleted: Set<FieldName> = operations?.deleted ?? []
-        fields = deleted.isEmpty ? facts.fields : facts.fields.filter { !deleted.contains($0.key) }
+        fields = deleted.isEmpty ? outline.fields : outline.fields.filter { !deleted.contains($0.key) }
         touched = Touched(
-            written: facts.names, added: deleted.isEmpty ? facts.names : facts.names.subtracting(deleted),
+            written: outline.names, added: deleted.isEmpty ? outline.names : outline.names.subtracting(deleted),
             operated: operations?.operated ?? [],
-            operations: operations, setsLists: facts.readers != .absent || facts.writers != .absent)
+            operations: operations, setsLists: outline.readers != .absent || outline.writers != .absent)
         self.operations = operations
     }
 
@@ -153,10 +153,10 @@ struct Documents: Sendable {
             {
                 throw ServiceError(.payloadTooLarge, "An object may have at most \(Document.maximumSizeInBytes) bytes.")
             }
-            let facts = try Facts(members, bytes)
-            ids.append(facts.id)
-            names.formUnion(facts.names)
-            for (name, type) in facts.fields { fields[name, default: []].insert(type) }
+            let outline = try Outline(members, bytes)
+            ids.append(outline.id)
+            names.formUnion(outline.names)
+            for (name, type) in outline.fields { fields[name, default: []].insert(type) }
             // Counts all names, because fields with null values use memory, too.
             guard names.count <= JSONLimits.maximumMembers else {
                 throw ServiceError(
@@ -199,7 +199,7 @@ struct Documents: Sendable {
 }
 
 /// Properties of the outermost level of an object's text.
-private struct Facts {
+private struct Outline {
     var id: ObjectID?
     var hasSystemFields = false
     var readers = Document.Listing.absent
@@ -222,7 +222,7 @@ private struct Facts {
             switch field {
             case .id:
                 guard id == nil, case .string(let text) = try? JSONValue(parsing: bytes[member.value]) else {
-                    throw ServiceError(.invalidID, "Expected a single _id, a string.", field: "_id")
+                    throw ServiceError(.invalidID, "Expected a single _id that is a string.", field: "_id")
                 }
                 id = try ObjectID(text)
             case .readers: readers = try Self.listing(bytes[member.value], field.rawValue)
@@ -256,7 +256,7 @@ private struct Facts {
             if names.count == elements.count { return .names(try Grantee.checked(names, field: field)) }
         default: break
         }
-        throw ServiceError(.invalidBody, "Expected a list of names, or null for everyone.", field: field)
+        throw ServiceError(.invalidBody, "Expected an array of strings, or null for everyone.", field: field)
     }
 
     private static func type(_ bytes: ArraySlice<UInt8>) -> String? {

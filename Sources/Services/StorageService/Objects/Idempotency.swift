@@ -34,12 +34,12 @@ struct Idempotency: Sendable {
         guard let key = request.headers[Self.header] else { return try await write(objects) }
         try Self.check(key)
         let digest = Self.digest(request, body)
-        let asker = Self.asker(scope)
+        let caller = Self.caller(scope)
         do {
-            return try await once(key, asker, digest, in: scope, write)
+            return try await performOnce(key, caller, digest, in: scope, write)
         } catch let error as PostgresError where error.isUndefinedTable || error.isInFailedTransaction {
             try await collections.create(scope.collection, of: scope.space)
-            return try await once(key, asker, digest, in: scope, write)
+            return try await performOnce(key, caller, digest, in: scope, write)
         }
     }
 
@@ -49,12 +49,12 @@ struct Idempotency: Sendable {
     func earlier(_ request: Request, _ body: ByteBuffer, in scope: QueryScope) async throws -> Response? {
         guard let key = request.headers[Self.header] else { return nil }
         try Self.check(key)
-        let (table, digest, asker) = (
-            try scope.space.own("_idempotency"), Self.digest(request, body), Self.asker(scope)
+        let (table, digest, caller) = (
+            try scope.space.own("_idempotency"), Self.digest(request, body), Self.caller(scope)
         )
         return try await postgres.withTransaction(role: scope.space.role) { transaction in
-            let rows = try await transaction.query("SELECT FROM \(table) WHERE asker = \(asker) AND key = \(key)")
-            return rows.isEmpty ? nil : try await known(key, asker, digest, table, transaction)
+            let rows = try await transaction.query("SELECT FROM \(table) WHERE asker = \(caller) AND key = \(key)")
+            return rows.isEmpty ? nil : try await recorded(key, caller, digest, table, transaction)
         }
     }
 
@@ -65,12 +65,12 @@ struct Idempotency: Sendable {
         }
     }
 
-    private static func asker(_ scope: QueryScope) -> String {
+    private static func caller(_ scope: QueryScope) -> String {
         scope.rights.identity == .master ? "master" : "user:" + (scope.rights.identity.userID ?? "")
     }
 
-    private func once(
-        _ key: String, _ asker: String, _ digest: [UInt8], in scope: QueryScope,
+    private func performOnce(
+        _ key: String, _ caller: String, _ digest: [UInt8], in scope: QueryScope,
         _ write: @Sendable (ObjectStore) async throws -> Response
     ) async throws -> Response {
         let table = try scope.space.own("_idempotency")
@@ -78,9 +78,9 @@ struct Idempotency: Sendable {
             transaction -> Response in
             let added = try await transaction.execute(
                 """
-                INSERT INTO \(table) (asker, key, request) VALUES (\(asker), \(key), \(digest)) ON CONFLICT DO NOTHING
+                INSERT INTO \(table) (asker, key, request) VALUES (\(caller), \(key), \(digest)) ON CONFLICT DO NOTHING
                 """)
-            guard added == 1 else { return try await known(key, asker, digest, table, transaction) }
+            guard added == 1 else { return try await recorded(key, caller, digest, table, transaction) }
             let response = try await write(objects.within(transaction))
             let answer = try await response.wholeBody()
             guard answer.readableBytes <= Self.maximumAnswerSizeInBytes else {
@@ -92,7 +92,7 @@ struct Idempotency: Sendable {
                 """
                 UPDATE \(table) SET status = \(response.status.code), etag = \(response.headers[.eTag]),
                     body = \(Array(answer.readableBytesView))
-                WHERE asker = \(asker) AND key = \(key)
+                WHERE asker = \(caller) AND key = \(key)
                 """)
             return Response(status: response.status, headers: response.headers, body: .whole(answer))
         }
@@ -100,12 +100,12 @@ struct Idempotency: Sendable {
         return response
     }
 
-    private func known(
-        _ key: String, _ asker: String, _ digest: [UInt8], _ table: PostgresIdentifier,
+    private func recorded(
+        _ key: String, _ caller: String, _ digest: [UInt8], _ table: PostgresIdentifier,
         _ transaction: PostgresTransaction
     ) async throws -> Response {
         let rows = try await transaction.query(
-            "SELECT request, status, etag, body FROM \(table) WHERE asker = \(asker) AND key = \(key)")
+            "SELECT request, status, etag, body FROM \(table) WHERE asker = \(caller) AND key = \(key)")
         guard let row = rows.first else { throw ServiceError(.unavailable) }
         guard try row.decode(0, as: [UInt8].self) == digest else {
             throw ServiceError(.idempotencyKeyReused, field: "Idempotency-Key")

@@ -8,7 +8,7 @@ final class LargePages: Sendable {
     struct Kind: Hashable {
         let space: AppSchema
         let collection: CollectionName
-        /// The page size asked for; nil for a summary.
+        /// The requested page size; nil for a summary.
         let limit: Int?
     }
 

@@ -49,7 +49,9 @@ struct LookUpObjects: Endpoint {
     ) throws -> [Element] {
         guard let value = body[name], value != .null else { return [] }
         guard case .array(let values) = value, values.count <= limit else {
-            throw ServiceError(.invalidBody, "Expected a list of at most \(limit) elements.", field: name)
+            let found = if case .array(let values) = value { "\(values.count)" } else { value.phrase }
+            throw ServiceError(
+                .invalidBody, "Expected an array of at most \(limit) elements, found \(found).", field: name)
         }
         return try values.map { try element(try BodyFields($0, known)) }
     }

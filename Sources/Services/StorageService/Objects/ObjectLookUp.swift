@@ -33,18 +33,18 @@ struct ObjectLookUp: Sendable {
     /// The JSON texts in the order of the request; nil for missing objects.
     ///
     /// - Throws: `limit-exceeded` beyond `maximumCollections` and `maximumSizeInBytes`.
-    func objects(_ asked: [Object], in space: AppSchema) async throws -> [String?] {
-        let groups = Dictionary(grouping: asked.indices) {
-            Kind(collection: asked[$0].collection, keys: asked[$0].keys)
+    func objects(_ requested: [Object], in space: AppSchema) async throws -> [String?] {
+        let groups = Dictionary(grouping: requested.indices) {
+            Kind(collection: requested[$0].collection, keys: requested[$0].keys)
         }
         guard groups.count <= Self.maximumCollections else {
             throw ServiceError(.limitExceeded, "At most \(Self.maximumCollections) collections may be read at once.")
         }
-        var found = [String?](repeating: nil, count: asked.count)
+        var found = [String?](repeating: nil, count: requested.count)
         var size = 0
         for (kind, places) in groups {
-            let texts = try await texts(of: Array(Set(places.map { asked[$0].id })), kind, in: space)
-            for place in places { found[place] = texts[asked[place].id] }
+            let texts = try await texts(of: Array(Set(places.map { requested[$0].id })), kind, in: space)
+            for place in places { found[place] = texts[requested[place].id] }
             size += places.reduce(0) { $0 + (found[$1]?.utf8.count ?? 0) }
             guard size <= Self.maximumSizeInBytes else {
                 throw ServiceError(.limitExceeded, "These objects are too large to be read in one call.")
@@ -77,19 +77,19 @@ struct ObjectLookUp: Sendable {
     /// The ids of each relation's members, sorted, in the order of the request.
     ///
     /// - Throws: `limit-exceeded` beyond `maximumMembers`.
-    func members(of asked: [Relation], in space: AppSchema) async throws -> [[String]] {
-        guard !asked.isEmpty else { return [] }
+    func members(of requested: [Relation], in space: AppSchema) async throws -> [[String]] {
+        guard !requested.isEmpty else { return [] }
         let rows = try await spaces.query(
             """
-            SELECT asked.place, r.related
-            FROM unnest(\(asked.map(\.collection.text)), \(asked.map(\.id)), \(asked.map(\.field))) WITH ORDINALITY AS asked (collection, owner, key, place)
-            JOIN \(try space.own("_relations")) AS r ON r.collection = asked.collection AND r.owner = asked.owner AND r.key = asked.key
-            ORDER BY asked.place, r.related LIMIT \(Self.maximumMembers + 1)
+            SELECT requested.place, r.related
+            FROM unnest(\(requested.map(\.collection.text)), \(requested.map(\.id)), \(requested.map(\.field))) WITH ORDINALITY AS requested (collection, owner, key, place)
+            JOIN \(try space.own("_relations")) AS r ON r.collection = requested.collection AND r.owner = requested.owner AND r.key = requested.key
+            ORDER BY requested.place, r.related LIMIT \(Self.maximumMembers + 1)
             """, in: space, on: postgres)
         guard rows.count <= Self.maximumMembers else {
             throw ServiceError(.limitExceeded, "These relations have too many members.")
         }
-        var members = [[String]](repeating: [], count: asked.count)
+        var members = [[String]](repeating: [], count: requested.count)
         for row in rows { members[try row.decode(0, as: Int.self) - 1].append(try row.decode(1)) }
         return members
     }

@@ -8,7 +8,8 @@ import MartletPostgres
 struct ObjectStore: Sendable {
     /// Larger pages are refused, because their complete text would have to be in memory, here and in PostgreSQL.
     ///
-    /// A running size keeps further rows out of the aggregate, so PostgreSQL does not exceed the limit either.
+    /// The statement keeps a running size and leaves further rows out of the aggregate, so PostgreSQL's memory is
+    /// limited, too.
     static let maximumPageSizeInBytes = 16 << 20
     /// Larger pages are only read once the process's budget for answers has room for them.
     static let smallPageSizeInBytes = 512 << 10
@@ -74,7 +75,7 @@ struct ObjectStore: Sendable {
     /// - Throws: `forbidden`.
     func list(_ query: ListQuery, in scope: QueryScope) async throws -> Page {
         try scope.access.require(.find)
-        if query.wantsTotal { try scope.access.require(.count) }
+        if query.countsAll { try scope.access.require(.count) }
         let known = try await rights.collections(of: scope.space)
         let rows = try await readingPage(limit: query.limit, of: scope) { scope in
             let start = ContinuousClock.now
@@ -93,7 +94,8 @@ struct ObjectStore: Sendable {
         if query.cursor != nil, let position = try row.decode(2, as: String?.self) {
             let text = Cursor.text(position, order: query.completeOrder)
             guard text.utf8.count <= Cursor.maximumSizeInBytes else {
-                throw ServiceError(.limitExceeded, "The values ordered by are too long for a cursor.", field: "order")
+                throw ServiceError(
+                    .limitExceeded, "The values of the order's fields are too long for a cursor.", field: "order")
             }
             page.cursor = .some(text)
         }
@@ -154,7 +156,7 @@ struct ObjectStore: Sendable {
         try access.require(.create)
         let given = id ?? document.id
         let presets = try access.presetValues(updates: given != nil)
-        let document = try presets.map { try document.without($0.presets.ofServer) } ?? document
+        let document = try presets.map { try document.without($0.presets.setByServer) } ?? document
         try await checkFields(document.touched.added, scope)
         let isWhole =
             document.operations == nil && presets?.create?.operations == nil
@@ -182,7 +184,7 @@ struct ObjectStore: Sendable {
         let access = scope.access
         try access.require(.create)
         let presets = try access.presetValues()
-        let documents = try presets.map { try documents.without($0.presets.ofServer) } ?? documents
+        let documents = try presets.map { try documents.without($0.presets.setByServer) } ?? documents
         try await checkFields(documents.touched.added, scope)
         let isWhole =
             presets.map { $0.create?.operations == nil && documents.ids.allSatisfy { $0 == nil } } ?? true
@@ -208,7 +210,7 @@ struct ObjectStore: Sendable {
         let fieldGuard = try await fieldGuard(ofNew: documents.touched, scope)
         let table = try scope.table
         guard Set(ids).count == ids.count else {
-            throw ServiceError(.invalidBody, "Two objects have the same id.", field: "_id")
+            throw ServiceError(.invalidBody, "Two objects in the request have the same id.", field: "_id")
         }
         let given = documents.ids.compactMap { $0?.text }
         let (readers, writers) = (access.defaultReaders, access.defaultWriters)
@@ -233,7 +235,7 @@ struct ObjectStore: Sendable {
                     SELECT item.id, \(schema?.completed(doc) ?? doc) AS doc,
                         \(Self.listing("_readers", kept: "before_readers", default: readers)) AS readers,
                         \(Self.listing("_writers", kept: "before_writers", default: writers)) AS writers\(Self.rest(access, fieldGuard, "coalesce(old.may, FALSE)") { "CASE WHEN old.may THEN old.\($0) END" })
-                    FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.unrefused(access, fieldGuard)) ORDER BY id
+                    FROM item LEFT JOIN old ON old.id = item.id) AS new\(Self.ruleCheck(access, fieldGuard)) ORDER BY id
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
@@ -285,7 +287,7 @@ struct ObjectStore: Sendable {
         _ id: ObjectID, by document: Document, if precondition: Precondition?, includingRemoved: Bool = false,
         in scope: QueryScope
     ) async throws -> Written? {
-        let scope = scope.judging(document)
+        let scope = scope.checking(document)
         try scope.access.require(.update)
         let presets = try scope.access.presetValues(creates: false)
         let document = try presets.map { try document.without($0.presets.kept) } ?? document
@@ -376,7 +378,7 @@ struct ObjectStore: Sendable {
                 SELECT id, doc, readers, writers FROM (
                     SELECT \(id.text)::text AS id, (\(schema?.completed(initial) ?? initial))::jsonb AS doc, \(readers)::text[] AS readers,
                         \(writers)::text[] AS writers\(Self.rest(access, fieldGuard))) AS new\
-                    \(Self.unrefused(access, fieldGuard, mayReplace: false))
+                    \(Self.ruleCheck(access, fieldGuard, mayReplace: false))
                 RETURNING *),
             written AS (SELECT *, 'c' AS kind, \(Self.noBefore) FROM inserted),
             \(try Self.relations(document, scope))\(try ChangeLog.append(in: scope))
@@ -411,7 +413,7 @@ struct ObjectStore: Sendable {
                         (\(readers))::text[] AS readers,
                         (\(writers))::text[] AS writers\(Self.rest(access, fieldGuard, "TRUE") { "(SELECT \($0) FROM old)" })
                     WHERE NOT EXISTS (SELECT FROM old WHERE NOT may\(mustBeNew ? " OR deleted IS NULL" as PostgresQuery : ""))
-                    OFFSET 0) AS new\(Self.unrefused(access, fieldGuard))
+                    OFFSET 0) AS new\(Self.ruleCheck(access, fieldGuard))
                 ON CONFLICT (id) DO UPDATE SET doc = excluded.doc, updated = now(), deleted = NULL, version = stored.version + 1,
                     readers = excluded.readers, writers = excluded.writers
                 RETURNING stored.*, stored.xmax = 0 AS is_new),
@@ -442,14 +444,14 @@ struct ObjectStore: Sendable {
         if document.readers != .absent { lists.append(", readers = \(document.readers.names)") }
         if document.writers != .absent { lists.append(", writers = \(document.writers.names)") }
         let fieldGuard = try await fieldGuard(of: document.touched, scope)
-        let judged = Self.judged(access, doc, document, precondition)
+        let resultCheck = Self.resultCheck(access, doc, document, precondition)
         let rows = try await reading(of: scope) {
             """
             WITH \(try Self.old(id, scope, .update, fieldGuard, includingRemoved: includingRemoved)),
             changed AS (
                 UPDATE \(table) AS stored SET doc = \(doc), updated = now(), version = stored.version + 1\(lists)
                 -- The row is selected before the document is computed, so no operation reads a field hidden from the caller.
-                FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))\(judged)
+                FROM old WHERE stored.id = old.id AND old.may AND old.shows\(Self.precondition(precondition))\(resultCheck)
                 RETURNING stored.*, \(Self.beforeNames)),
             -- To followers, a removed object is gone.
             written AS (SELECT *, 'u' AS kind FROM changed WHERE deleted IS NULL),
@@ -494,10 +496,10 @@ struct ObjectStore: Sendable {
             """
     }
 
-    private static let before = Access.judgedColumns { "\($0) AS before_\($0)" }
+    private static let before = Access.conditionColumns { "\($0) AS before_\($0)" }
     private static let beforeNames: PostgresQuery =
         "old.before_updated, old.before_version, old.before_readers, old.before_doc"
-    /// For an upsert: to followers, an object that was removed has no previous state.
+    /// For an upsert. Followers see a removed object as absent, so its change has no previous state.
     private static let upsertedBefore: PostgresQuery = """
         CASE WHEN old.deleted IS NULL THEN old.before_updated END AS before_updated, \
         CASE WHEN old.deleted IS NULL THEN old.before_version END AS before_version, \
@@ -507,7 +509,7 @@ struct ObjectStore: Sendable {
     private static let noBefore: PostgresQuery = """
         NULL::timestamptz AS before_updated, NULL::bigint AS before_version, NULL::text[] AS before_readers, NULL::jsonb AS before_doc
         """
-    /// For an upsert: to followers, a restored object is new.
+    /// For an upsert. Followers see a restored object as new.
     private static let kind: PostgresQuery =
         "CASE WHEN u.is_new OR old.deleted IS NOT NULL THEN 'c' ELSE 'u' END AS kind"
 
@@ -520,7 +522,7 @@ struct ObjectStore: Sendable {
     /// values or those of other objects.
     ///
     /// - Parameter mayReplace: Whether a row may replace an object, whose document is then `old_doc`.
-    private static func unrefused(_ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, mayReplace: Bool = true)
+    private static func ruleCheck(_ access: Access, _ fieldGuard: Access.HiddenFieldGuard?, mayReplace: Bool = true)
         -> PostgresQuery
     {
         var conditions: [PostgresQuery] = []
@@ -535,7 +537,7 @@ struct ObjectStore: Sendable {
         return conditions.isEmpty ? "" : " WHERE \(conditions.joined(separator: " AND "))"
     }
 
-    /// The other columns of a new row, which conditions may name.
+    /// The remaining columns of a new row, because conditions may name them.
     ///
     /// - Parameters:
     ///   - may: Whether the caller may replace the object that has the row's id.
@@ -547,7 +549,7 @@ struct ObjectStore: Sendable {
         guard fieldGuard != nil || access.creatable != nil || access.updatable != nil else { return "" }
         let common: PostgresQuery = "now() AS updated, NULL::timestamptz AS deleted, \(may) AS may"
         guard let old else { return ", now() AS created, 1::bigint AS version, \(common)" }
-        let past = Access.judgedColumns.map { name -> PostgresQuery in
+        let past = Access.conditionColumns.map { name -> PostgresQuery in
             "\(old(PostgresQuery(unescaped: "before_\(name)"))) AS \(PostgresQuery(unescaped: "old_\(name)"))"
         }
         return """
@@ -557,16 +559,16 @@ struct ObjectStore: Sendable {
     }
 
     /// Makes an update fail if the rules do not allow its result, before a unique index could reveal values of other
-    /// objects. Applied only to a row that the caller may change. `old` is the row as it was locked; `stored` can be
-    /// an earlier state, from before another write for which this one has waited.
-    private static func judged(
+    /// objects. Applied only to a row that the caller may change. `old` is the row as it was locked. `stored` can be an
+    /// earlier state, if this write had to wait for another one.
+    private static func resultCheck(
         _ access: Access, _ doc: PostgresQuery, _ document: Document, _ precondition: Precondition?
     ) -> PostgresQuery {
         guard let updatable = access.updatable else { return "" }
         func list(_ listing: Document.Listing, _ kept: StaticString) -> PostgresQuery {
             listing == .absent ? "\(unescaped: kept)" : "\(listing.names)::text[]"
         }
-        let past = Access.judgedColumns { "old.before_\($0) AS old_\($0)" }
+        let past = Access.conditionColumns { "old.before_\($0) AS old_\($0)" }
         return """
              AND CASE WHEN old.may AND old.shows\(Self.precondition(precondition)) THEN (
                 SELECT (\(updatable)) OR storage.fail('MT403', 'update')
@@ -659,7 +661,7 @@ struct ObjectStore: Sendable {
         let access = scope.access
         guard !access.hidesNothing else { return nil }
         let unique = try await rights.collections(of: scope.space)[scope.collection.text]?.unique ?? []
-        let written = touched.written.union(access.rules.presets?.ofServer ?? [])
+        let written = touched.written.union(access.rules.presets?.setByServer ?? [])
         return try access.hiddenFieldGuard(
             unique.filter { !$0.isDisjoint(with: written) }.reduce(touched.operated) { $0.union($1) })
     }
@@ -725,7 +727,7 @@ struct ObjectStore: Sendable {
         // other statement waits for it.
         do {
             return try await postgres.withTransaction(role: space.role) { transaction in
-                // A wait for a lock ends first, because it says nothing about the patterns.
+                // The lock timeout is shorter, so that a wait for a lock is not taken for a slow pattern.
                 try await transaction.executeScript(
                     """
                     SET LOCAL statement_timeout = '\(Self.costlySeconds)s';

@@ -35,13 +35,13 @@ struct RemoveObject: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (scope, id) = (try await context.scope(rights), try context.objectID)
         let precondition = try Precondition(request)
-        if try await before.concern([.beforeDelete], in: scope) {
+        if try await before.hasHook(for: [.beforeDelete], in: scope) {
             if let earlier = try await idempotency.earlier(request, ByteBuffer(), in: scope) { return earlier }
-            _ = try await before.asked(.remove(id), in: scope)
+            _ = try await before.callHooks(for: .remove(id), in: scope)
         }
-        let present = try await context.present(scope, rights)
-        return try await idempotency.perform(request, ByteBuffer(), in: present) { objects in
-            guard let removed = try await objects.remove(id, if: precondition, in: present) else {
+        let current = try await context.refreshed(scope, rights)
+        return try await idempotency.perform(request, ByteBuffer(), in: current) { objects in
+            guard let removed = try await objects.remove(id, if: precondition, in: current) else {
                 throw ServiceError(.objectNotFound)
             }
             return try .object(removed)

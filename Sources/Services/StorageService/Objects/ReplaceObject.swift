@@ -36,12 +36,12 @@ struct ReplaceObject: Endpoint {
         let precondition = try Precondition(request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
         let sent = try Document(body, replacing: id)
-        let isAsked = try await before.concern([.beforeSave], in: scope)
-        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
-        let document = isAsked ? try await before.saving(.replace(id, sent), sent, in: scope) : sent
-        let present = try await context.present(scope, rights)
-        return try await idempotency.perform(request, body, in: present) { objects in
-            guard let written = try await objects.replace(id, with: document, if: precondition, in: present) else {
+        let hasHook = try await before.hasHook(for: [.beforeSave], in: scope)
+        if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let document = hasHook ? try await before.documentToSave(.replace(id, sent), sent, in: scope) : sent
+        let current = try await context.refreshed(scope, rights)
+        return try await idempotency.perform(request, body, in: current) { objects in
+            guard let written = try await objects.replace(id, with: document, if: precondition, in: current) else {
                 throw ServiceError(.objectNotFound)
             }
             return try .object(written)

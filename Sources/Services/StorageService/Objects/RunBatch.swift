@@ -55,8 +55,10 @@ struct RunBatch: Endpoint {
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
         let (items, isTransaction) = try Self.items(Array(body.readableBytesView))
         let (principal, names) = (try context.principal, items.map(\.collection))
-        func present() async throws -> Rights { try await self.rights.rights(of: principal, in: space, to: names) }
-        let rights = try await present()
+        func currentRights() async throws -> Rights {
+            try await self.rights.rights(of: principal, in: space, to: names)
+        }
+        let rights = try await currentRights()
         guard isTransaction else {
             guard request.headers[Idempotency.header] == nil else {
                 throw ServiceError(
@@ -65,17 +67,17 @@ struct RunBatch: Endpoint {
             }
             return Self.response(
                 try await batch.run(
-                    items, in: space, with: rights, requestID: context.requestID, present: present))
+                    items, in: space, with: rights, requestID: context.requestID, currentRights: currentRights))
         }
         guard let first = items.first else { return Self.response([]) }
         let scope = QueryScope(space: space, collection: first.collection, rights: rights)
-        let isAsked = try await batch.isAsked(items, in: space, with: rights)
-        if isAsked, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
-        let asked = isAsked ? try await batch.asked(items, in: space, with: rights) : items
-        // Rights may have changed while hooks were asked.
-        let latest = self.rights.isCurrent(rights) ? rights : try await present()
+        let hasHook = try await batch.hasHook(for: items, in: space, with: rights)
+        if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
+        let writes = hasHook ? try await batch.callHooks(for: items, in: space, with: rights) : items
+        // Rights may have changed during the calls of hooks.
+        let latest = self.rights.isCurrent(rights) ? rights : try await currentRights()
         return try await idempotency.perform(request, body, in: scope) { objects in
-            Self.response(try await batch.runAll(asked, in: space, with: latest, objects))
+            Self.response(try await batch.runAll(writes, in: space, with: latest, objects))
         }
     }
 
@@ -85,12 +87,14 @@ struct RunBatch: Endpoint {
         try JSONText.refuseUnknown(members, known: ["requests", "transaction"])
         guard let requests = members.first(where: { $0.name == "requests" })?.value,
             bytes[requests].first == UInt8(ascii: "[")
-        else { throw ServiceError(.invalidBody, "Expected a list \"requests\" and optionally \"transaction\".") }
+        else { throw ServiceError(.invalidBody, "Expected an array \"requests\" and optionally \"transaction\".") }
         let isTransaction: Bool
         switch try members.first(where: { $0.name == "transaction" }).map({ try JSONText.value(of: bytes[$0.value]) }) {
         case nil: isTransaction = false
         case .bool(let flag): isTransaction = flag
-        default: throw ServiceError(.invalidBody, "Expected true or false.", field: "transaction")
+        case let value?:
+            throw ServiceError(
+                .invalidBody, "Expected true or false, found \(value.phrase).", field: "transaction")
         }
         let items = try values(bytes[requests]).enumerated().map { number, request in
             do {

@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 
 /// A query that summarizes all matching objects as rows of values.
@@ -74,15 +75,20 @@ struct AggregateQuery: SummaryQuery {
             throw ServiceError(.invalidBody, "A name occurs twice.", field: "values")
         }
         var order: [(column: Int, isDescending: Bool)] = []
-        if let text = body["order"] {
-            guard case .string(let text) = text, !text.isEmpty else {
-                throw ServiceError(.invalidBody, "Expected a string.", field: "order")
+        if let value = body["order"] {
+            guard case .string(let text) = value, !text.isEmpty else {
+                throw ServiceError(
+                    .invalidBody,
+                    "Expected names of fields, found \(value == .string("") ? "an empty string" : value.phrase).",
+                    field: "order")
             }
             for part in text.split(separator: ",", omittingEmptySubsequences: false) {
                 let name = part.hasPrefix("-") ? part.dropFirst() : part
                 guard let column = names.firstIndex(of: String(name)), order.count < names.count else {
                     throw ServiceError(
-                        .invalidBody, "Expected names of fields in \"group\" and \"values\".", field: "order")
+                        .invalidBody,
+                        "Expected names of fields in \"group\" and \"values\", found \(JSONValue.excerpt(name)).",
+                        field: "order")
                 }
                 order.append((column, part.hasPrefix("-")))
             }
@@ -132,16 +138,21 @@ struct AggregateQuery: SummaryQuery {
             )
         }
         guard let function = Function(rawValue: parts[0].name) else {
-            throw ServiceError(.unknownOperator, "Expected one of $count, $sum, $avg, $min, $max.", field: field)
+            throw ServiceError(
+                .unknownOperator,
+                "Expected one of $count, $sum, $avg, $min, $max, found \(JSONValue.excerpt(parts[0].name)).",
+                field: field)
         }
         if function == .count {
             guard parts[0].value == .bool(true) else {
-                throw ServiceError(.invalidBody, "$count must be true.", field: field)
+                throw ServiceError(
+                    .invalidBody, "Expected true for $count, found \(parts[0].value.phrase).", field: field)
             }
             return (member.name, function, nil)
         }
         guard case .string(let path) = parts[0].value else {
-            throw ServiceError(.invalidBody, "Expected a field's name.", field: field)
+            throw ServiceError(
+                .invalidBody, "Expected a field's name, found \(parts[0].value.phrase).", field: field)
         }
         let target = try Target(path)
         try scope.access.check(target)
@@ -165,18 +176,24 @@ struct AggregateQuery: SummaryQuery {
     private static func column(_ number: Int) -> PostgresQuery { PostgresQuery(unescaped: "column\(number)") }
 
     static func check(_ body: JSONValue, _ known: Set<String>) throws {
-        guard case .object(let members) = body else { throw ServiceError(.invalidBody, "Expected an object.") }
+        guard case .object(let members) = body else {
+            throw ServiceError(.invalidBody, "Expected a JSON object, found \(body.kind.phrase).")
+        }
         for member in members where !known.contains(member.name) {
-            throw ServiceError(.invalidBody, "This member is unknown.", field: String(member.name.prefix(128)))
+            throw ServiceError.unknownMember(member.name, known: known)
         }
     }
 
     static func strings(_ value: JSONValue?, _ field: String, maximum: Int) throws -> [String] {
         guard let value else { return [] }
-        let refusal = ServiceError(.invalidBody, "Expected a list of at most \(maximum) fields.", field: field)
-        guard case .array(let elements) = value, elements.count <= maximum else { throw refusal }
+        func refusal(_ found: String) -> ServiceError {
+            ServiceError(
+                .invalidBody, "Expected an array of at most \(maximum) fields, found \(found).", field: field)
+        }
+        guard case .array(let elements) = value else { throw refusal(value.phrase) }
+        guard elements.count <= maximum else { throw refusal("\(elements.count)") }
         return try elements.map { element in
-            guard case .string(let text) = element else { throw refusal }
+            guard case .string(let text) = element else { throw refusal("\(element.phrase) in it") }
             return text
         }
     }
@@ -185,7 +202,9 @@ struct AggregateQuery: SummaryQuery {
         guard let value else { return nil }
         guard case .number(let literal) = value, let number = Int(literal), range.contains(number) else {
             throw ServiceError(
-                .invalidBody, "Expected a whole number from \(range.lowerBound) to \(range.upperBound).", field: field)
+                .invalidBody,
+                "Expected a whole number from \(range.lowerBound) to \(range.upperBound), found \(value.phrase).",
+                field: field)
         }
         return number
     }
@@ -203,7 +222,8 @@ struct DistinctQuery: SummaryQuery {
     init(_ body: JSONValue, in scope: QueryScope) throws {
         try AggregateQuery.check(body, ["field", "where", "limit", "skip"])
         guard case .string(let name) = body["field"] else {
-            throw ServiceError(.invalidBody, "Expected a field's name.", field: "field")
+            throw ServiceError(
+                .invalidBody, "Expected a field's name, found \(body["field"]?.phrase ?? "nothing").", field: "field")
         }
         target = try Target(name)
         try scope.access.check(target)

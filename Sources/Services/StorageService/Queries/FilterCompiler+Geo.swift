@@ -31,7 +31,7 @@ extension FilterCompiler {
         return try count { GeoArea.near(path, place, radians: radians) }
     }
 
-    /// A place at the top takes precedence over those in `$and`, of which the first counts.
+    /// A place at the top takes precedence over places in `$and`; among these, the first one is used.
     private mutating func sort(by distance: PostgresQuery, _ operands: Operands) throws {
         guard operands.isOutermost else {
             filter.order = filter.order ?? distance

@@ -5,13 +5,13 @@ import MartletPostgres
 /// How a rule's conditions apply to fields that contain lists.
 ///
 /// One matching element is enough, as in a client's filter. In a document about to be written, each element that the
-/// write adds must match; otherwise its writer could add elements for which the rule does not hold. In a negation, one
+/// write adds must match; otherwise the writer could add elements that the rule does not allow. In a negation, one
 /// matching element is enough to refuse the write.
 extension FilterCompiler {
     /// The maximum number of elements of a list that a rule looks up.
     static let maximumLookedUp = 100
 
-    /// The opposite of a condition, which does not hold where the condition is unknown.
+    /// The negation of a condition. It is false where the condition is NULL.
     mutating func negating(_ condition: (inout FilterCompiler) throws -> PostgresQuery) rethrows -> PostgresQuery {
         isNegated.toggle()
         defer { isNegated.toggle() }

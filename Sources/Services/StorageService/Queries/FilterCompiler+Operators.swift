@@ -39,7 +39,9 @@ extension FilterCompiler {
             use(target, .none)
             return try negating { try $0.anyOf(value, name, target) }
         case "$exists":
-            guard case .bool(let exists) = value else { throw operands.refusal("$exists must be true or false.") }
+            guard case .bool(let exists) = value else {
+                throw operands.refusal("Expected true or false for $exists, found \(value.kind.phrase).")
+            }
             use(target, exists ? .none : .ordered)
             return try count { exists ? "\(target.expression) IS NOT NULL" : "\(target.expression) IS NULL" }
         case "$all": return try all(value, operands)
@@ -67,8 +69,8 @@ extension FilterCompiler {
         filter.uses.append(IndexUse(field: target.name, kind: kind))
     }
 
-    /// Notes which index supports an equality condition: that of the id, or the one for equality in documents. The
-    /// latter covers neither null nor whole lists; for these and other system fields an ordered index is needed.
+    /// Records which index supports an equality condition: that of the id, or the one for equality in documents. The
+    /// latter covers neither null nor whole lists; these, and other system fields, need an ordered index.
     mutating func useEquality(_ target: Target, _ value: JSONValue) {
         switch (target, value) {
         case (.system(.id), _): use(target, .equality)
@@ -81,7 +83,8 @@ extension FilterCompiler {
     mutating func relativeTime(_ value: JSONValue, _ target: Target) throws -> Date? {
         guard let relative = value["$relativeTime"], case .object(let members) = value else { return nil }
         guard case .string(let text) = relative, members.count == 1 else {
-            throw ServiceError(.invalidFilter, "$relativeTime must be a string.", field: target.name)
+            throw ServiceError(
+                .invalidFilter, "Expected a $relativeTime that is a string, without other members.", field: target.name)
         }
         filter.dependsOnOtherState = true
         return try RelativeTime.date(text, from: now, field: target.name)
@@ -99,7 +102,9 @@ extension FilterCompiler {
 
     private mutating func listed(_ value: JSONValue, _ name: String, _ target: Target) throws -> [JSONValue] {
         guard case .array(let values) = value else {
-            throw ServiceError(.invalidFilter, "\(name) must be a list of values.", field: target.name)
+            throw ServiceError(
+                .invalidFilter, "Expected an array of values for \(name), found \(value.kind.phrase).",
+                field: target.name)
         }
         guard values.count <= Self.maximumListed else {
             throw ServiceError(
@@ -166,11 +171,15 @@ extension FilterCompiler {
 
     private mutating func pattern(_ value: JSONValue, options: JSONValue?, _ operands: Operands) throws -> RegexPattern
     {
-        guard case .string(let text) = value else { throw operands.refusal("$regex must be a string.") }
+        guard case .string(let text) = value else {
+            throw operands.refusal("Expected a string for $regex, found \(value.kind.phrase).")
+        }
         var letters = ""
         if let options {
-            guard case .string(let given) = options else { throw operands.refusal("$options must be a string.") }
-            letters = given
+            guard case .string(let text) = options else {
+                throw operands.refusal("Expected a string for $options, found \(options.kind.phrase).")
+            }
+            letters = text
         }
         budget.patterns += 1
         guard budget.patterns <= Self.maximumPatterns else {

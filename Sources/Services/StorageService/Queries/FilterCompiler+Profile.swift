@@ -5,7 +5,7 @@ import MartletPostgres
 /// The caller's public profile in a rule: `{"city":"$user.city"}`, `{"$user.emailVerified":true}`.
 ///
 /// Read from the caller's document in `_User` by the statement itself, once, because nothing in the subquery depends on
-/// the row. `RulePlace` adds the condition that this document exists.
+/// the row. `RuleScope` adds the condition that this document exists.
 extension FilterCompiler {
     /// The caller's document with `emailVerified`, as a row `doc`; `users` is the scope of `_User`.
     private static func caller(_ user: String, _ users: QueryScope) throws -> PostgresQuery {
@@ -53,7 +53,7 @@ extension FilterCompiler {
     func profileEquality(_ target: Target, _ path: FieldPath) throws -> PostgresQuery {
         let own = try profileValue(path)
         guard case .document(let field) = target else {
-            guard case .system(.id) = target else { throw Self.misplaced(path, target) }
+            guard case .system(.id) = target else { throw Self.incomparable(path, target) }
             return "(jsonb_typeof(\(own)) = 'string' AND id = \(own) #>> '{}')"
         }
         let isElement: PostgresQuery = """
@@ -77,7 +77,7 @@ extension FilterCompiler {
         return onAdded(target, lookingUp(target.json, Self.isAmong(target.json, elements)))
     }
 
-    static func misplaced(_ path: FieldPath, _ target: Target) -> ServiceError {
+    static func incomparable(_ path: FieldPath, _ target: Target) -> ServiceError {
         ServiceError(.invalidFilter, "$user.\(path.text) cannot be compared with this.", field: target.name)
     }
 }

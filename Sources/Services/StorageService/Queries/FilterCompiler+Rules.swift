@@ -44,10 +44,11 @@ extension FilterCompiler {
             """, field: field)
     }
 
-    /// A condition on the objects to which the Pointer at the beginning of a name points, or those in a list there.
+    /// A condition on the object of the Pointer at the beginning of a name, or on the objects of a list of Pointers
+    /// there.
     ///
-    /// `OFFSET 0` keeps the planner from joining the collections: each row is probed by primary key once it is read,
-    /// and the plan of the list is the same as without the rule.
+    /// `OFFSET 0` keeps the planner from joining the collections. The other object is looked up by primary key for each
+    /// row that is read, and the plan of the list is the same as without the rule.
     mutating func throughPointer(
         _ hop: RuleCondition.Hop, _ rest: String, _ value: JSONValue, _ rule: ConditionContext, depth: Int
     ) throws -> PostgresQuery {
@@ -111,7 +112,8 @@ extension FilterCompiler {
 
     /// As `Target.comparison`, for a variable; nil for any other value.
     ///
-    /// Times are the statement's, not bound values, so that the text of a rule does not change with the clock.
+    /// Times are expressions of the statement, not bound values, so that the compiled rule does not change with the
+    /// clock.
     mutating func variableComparison(
         _ target: Target, _ sign: StaticString, _ value: JSONValue
     ) throws -> PostgresQuery? {
@@ -129,7 +131,7 @@ extension FilterCompiler {
             use(target, .ordered)
             return target.comparison(sign, with: try expression(state, path, for: target))
         case .profile(let path):
-            guard case .document = target else { throw Self.misplaced(path, target) }
+            guard case .document = target else { throw Self.incomparable(path, target) }
             use(target, .ordered)
             return target.comparison(sign, with: try profileValue(path))
         case .userID, .environment: return nil
@@ -137,7 +139,7 @@ extension FilterCompiler {
         }
     }
 
-    /// No index contains the times in documents in the form that is compared here.
+    /// No index supports this comparison, because documents store times in another form.
     private mutating func timeComparison(
         _ target: Target, _ sign: StaticString, _ time: PostgresQuery
     ) -> PostgresQuery {

@@ -60,7 +60,9 @@ extension FilterCompiler {
 
     private func className(_ value: JSONValue, _ target: Target?) throws -> CollectionName {
         guard case .string(let name) = value["className"], let collection = try? CollectionName(name) else {
-            throw ServiceError(.invalidFilter, "A query requires a \"className\".", field: target?.name ?? "$relatedTo")
+            throw ServiceError(
+                .invalidFilter, "A subquery requires a \"className\", the name of a collection.",
+                field: target?.name ?? "$relatedTo")
         }
         return collection
     }
@@ -77,7 +79,7 @@ extension FilterCompiler {
         else { return try subquery(value, in: scope.scope(of: collection), target, column) }
         throw ServiceError(
             .invalidFilter,
-            "Expected className, where, order, limit or skip in a query in a filter, found \(unknown.name.prefix(40)).",
+            "Expected className, where, order, limit or skip in a subquery, found \(JSONValue.excerpt(unknown.name)).",
             field: target.name)
     }
 
@@ -86,7 +88,10 @@ extension FilterCompiler {
         guard budget.subqueries <= Self.maximumSubqueries, subqueryDepth < Self.maximumSubqueryDepth else {
             throw ServiceError(
                 .limitExceeded,
-                "A filter may have at most \(Self.maximumSubqueries) queries in it, nested at most \(Self.maximumSubqueryDepth) deep.",
+                """
+                A filter may have at most \(Self.maximumSubqueries) subqueries, nested at most \
+                \(Self.maximumSubqueryDepth) deep.
+                """,
                 field: target.name)
         }
     }
@@ -111,8 +116,7 @@ extension FilterCompiler {
         var page: PostgresQuery = ""
         if value["limit"] != nil || value["skip"] != nil || value["order"] != nil {
             guard case .string(let order) = value["order"] ?? .string("") else {
-                throw ServiceError(
-                    .invalidFilter, "The order of a query in a filter must be a string.", field: target.name)
+                throw ServiceError(.invalidFilter, "The order of a subquery must be a string.", field: target.name)
             }
             let keys = try order.isEmpty ? [] : ListOrder.keys(order[...], access)
             let limit = try Self.number(value["limit"], "limit", target) ?? Self.maximumSubqueryLimit
@@ -128,7 +132,8 @@ extension FilterCompiler {
         guard case .number(let literal) = value, let number = Int(literal), (0...maximumSubqueryLimit).contains(number)
         else {
             throw ServiceError(
-                .invalidFilter, "The \(name) of a query in a filter must be from 0 to \(maximumSubqueryLimit).",
+                .invalidFilter,
+                "The \(name) of a subquery must be a whole number from 0 to \(maximumSubqueryLimit).",
                 field: target.name)
         }
         return number

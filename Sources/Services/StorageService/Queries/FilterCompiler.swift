@@ -17,7 +17,7 @@ struct Filter: Sendable {
     /// clock.
     var dependsOnOtherState = false
     var uses: [IndexUse] = []
-    /// The uses in queries of other collections (`$inQuery`, `$select`).
+    /// The uses in subqueries, by their collection (`$inQuery`, `$select`).
     var usesElsewhere: [CollectionName: [IndexUse]] = [:]
     /// The conditions that must all hold: `condition` in parts.
     var parts: [Part] = []
@@ -84,7 +84,7 @@ struct FilterCompiler {
     let rule: ConditionContext?
     /// Whether the condition is on a document about to be written.
     var isNew: Bool
-    /// Whether the condition being compiled stands in an odd number of negations.
+    /// Whether the condition being compiled is inside an odd number of negations.
     var isNegated = false
     /// Whether every matching object fulfils the condition being compiled: it is at the top, or in `$and` there.
     var isRequired = true
@@ -117,7 +117,8 @@ struct FilterCompiler {
 
     mutating func compile(_ filter: JSONValue, depth: Int) throws -> PostgresQuery {
         guard case .object(let members) = filter else {
-            throw ServiceError(.invalidFilter, "A filter must be an object of fields and their values.")
+            throw ServiceError(
+                .invalidFilter, "Expected a filter, an object of fields and their values, found \(filter.kind.phrase).")
         }
         guard depth < Self.maximumDepth else {
             throw ServiceError(.limitExceeded, "A filter may be nested at most \(Self.maximumDepth) deep.")
@@ -178,7 +179,9 @@ struct FilterCompiler {
         _ name: String, _ value: JSONValue, separator: StaticString, depth: Int
     ) throws -> PostgresQuery {
         guard case .array(let filters) = value, !filters.isEmpty else {
-            throw ServiceError(.invalidFilter, "\(name) must be a list of filters.", field: name)
+            let found = value == .array([]) ? "an empty array" : value.kind.phrase
+            throw ServiceError(
+                .invalidFilter, "Expected an array of filters for \(name), found \(found).", field: name)
         }
         let wasRequired = isRequired
         isRequired = wasRequired && name == "$and"
@@ -196,6 +199,6 @@ struct FilterCompiler {
     }
 
     static func unknown(_ name: String) -> ServiceError {
-        ServiceError(.unknownOperator, "This operator is not known.", field: name)
+        ServiceError(.unknownOperator, "Unknown operator \(JSONValue.excerpt(name)).", field: name)
     }
 }

@@ -1,10 +1,11 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 
-/// Fields whose pointers are to be replaced by the objects to which they point: a tree of names, with `*` for every
-/// field that contains pointers.
+/// The fields whose pointers are replaced by their objects, as a tree of names. `*` stands for every field that
+/// contains pointers.
 struct Include: Sendable {
     static let maximumDepth = 4
     static let maximumFields = 20
@@ -26,8 +27,8 @@ struct Include: Sendable {
         }
         for path in paths {
             guard let parts = try? FieldPath(String(path)).parts else {
-                throw ServiceError(
-                    .invalidParameter, "Expected fields or dotted paths, separated by commas.", field: "include")
+                throw ServiceError.unexpectedParameter(
+                    "include", expected: "fields or dotted paths, separated by commas", found: path)
             }
             guard parts.count <= Self.maximumDepth else {
                 throw ServiceError(
@@ -51,8 +52,8 @@ struct Include: Sendable {
 
 /// Generates the SQL for included objects: a subquery by primary key for each, in the statement that reads the page.
 ///
-/// The collections to which a field points are known from the types that were written to it. Objects that are removed
-/// or that the caller may not get are omitted: the key is absent, or the list lacks the element.
+/// The types that were written to a field tell to which collections it points. Objects that are removed or that the
+/// caller may not get are omitted: the key is absent, or the list is shorter.
 struct Inclusion {
     let scope: QueryScope
     let known: [String: RightsStore.Collection]
@@ -73,13 +74,13 @@ struct Inclusion {
     /// - Throws: `forbidden` naming a hidden field, `limit-exceeded`.
     mutating func document(_ document: PostgresQuery, of scope: QueryScope, _ include: Include) throws -> PostgresQuery
     {
-        let wanted = try Self.resolved(include, in: scope, known[scope.collection.text]?.fields ?? [:])
+        let requested = try Self.resolved(include, in: scope, known[scope.collection.text]?.fields ?? [:])
             .compactMap { name, include, classes in
                 PostgresLiteral(name).map { (name: $0, include: include, classes: classes) }
             }
             .filter { !$0.classes.isEmpty }
-        guard !wanted.isEmpty else { return document }
-        fields += wanted.count
+        guard !requested.isEmpty else { return document }
+        fields += requested.count
         guard fields <= 2 * Include.maximumFields else {
             throw ServiceError(.limitExceeded, "Too many fields are included.", field: "include")
         }
@@ -88,7 +89,7 @@ struct Inclusion {
         let (whole, values) = (Self.alias("whole", depth), Self.alias("member", depth))
         var selected: [PostgresQuery] = []
         var merged: [PostgresQuery] = []
-        for (number, field) in wanted.enumerated() {
+        for (number, field) in requested.enumerated() {
             let column = Self.alias("value\(number)_", depth)
             selected.append("\(try value("\(whole).doc->\(field.name)", field.classes, field.include)) AS \(column)")
             merged.append(
@@ -96,7 +97,7 @@ struct Inclusion {
             )
         }
         return """
-            (SELECT (\(whole).doc - ARRAY[\(wanted.map { "\($0.name)" as PostgresQuery }.joined(separator: ", "))])\(merged.joined(separator: "")) \
+            (SELECT (\(whole).doc - ARRAY[\(requested.map { "\($0.name)" as PostgresQuery }.joined(separator: ", "))])\(merged.joined(separator: "")) \
             FROM (SELECT \(document) AS doc OFFSET 0) AS \(whole) \
             CROSS JOIN LATERAL (SELECT \(selected.joined(separator: ", ")) OFFSET 0) AS \(values))
             """
@@ -107,7 +108,8 @@ struct Inclusion {
     {
         let element = Self.alias("element", depth)
         let each = try object("\(element).item", classes, include)
-        // A single pointer is treated as a list of one, so that the statement contains the included object only once.
+        // A single pointer is treated as a list with one element, so that the subquery for the included object occurs
+        // only once in the statement.
         return """
             CASE WHEN \(value) IS NOT NULL THEN (
                 SELECT CASE WHEN jsonb_typeof(\(value)) = 'array'

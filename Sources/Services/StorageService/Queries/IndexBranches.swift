@@ -59,7 +59,7 @@ struct IndexBranches {
         others = filter.parts.enumerated().filter { !usedParts.contains($0.offset) }.map(\.element)
     }
 
-    /// The keys by which the caller orders, without the final id, which every order has.
+    /// The keys of the requested order, without the final id that every order has.
     private static func requested(_ order: [OrderKey]) -> ArraySlice<OrderKey> {
         if case .system(.id)? = order.last?.target, order.last?.isDescending == false { return order.dropLast() }
         return order[...]

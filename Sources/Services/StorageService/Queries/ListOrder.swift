@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 
 /// A field by which a list is ordered.
@@ -28,11 +29,13 @@ enum ListOrder {
             do {
                 target = try Target(String(name.hasPrefix("-") ? name.dropFirst() : name))
             } catch {
-                throw ServiceError(.invalidParameter, "Expected a field's name or dotted path.", field: "order")
+                throw ServiceError.unexpectedParameter(
+                    "order", expected: "a field's name or dotted path", found: name)
             }
             switch target {
             case .system(.readers), .system(.writers):
-                throw ServiceError(.invalidParameter, "A list cannot be ordered by lists of names.", field: "order")
+                throw ServiceError(
+                    .invalidParameter, "A list cannot be ordered by its objects' readers or writers.", field: "order")
             default: break
             }
             try access.check(target)

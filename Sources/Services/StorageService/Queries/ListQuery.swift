@@ -1,6 +1,7 @@
 import Hummingbird
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 
 /// A request for a list, from query parameters and filter.
@@ -23,7 +24,7 @@ struct ListQuery: Sendable {
     /// The position at which to continue; `.some(nil)` for the start; nil for pages by `skip`.
     var cursor: Cursor??
     /// Whether `count` should be the number of all matches.
-    var wantsTotal = false
+    var countsAll = false
     var includesDeleted = false
 
     /// - Throws: `invalid-parameter` naming the parameter, `forbidden` naming a hidden field.
@@ -34,7 +35,7 @@ struct ListQuery: Sendable {
         if let text = parameters["excludeKeys"] { excludedKeys = try Self.keys(text, "excludeKeys") }
         if let text = parameters["include"] { include = try Include(text) }
         if let text = parameters["order"] { order = try ListOrder.keys(text, scope.access) }
-        if let text = parameters["count"] { wantsTotal = try Self.flag(text, "count") }
+        if let text = parameters["count"] { countsAll = try Self.flag(text, "count") }
         if let text = parameters["deleted"] { includesDeleted = try Self.flag(text, "deleted") }
         if let text = parameters["where"] {
             let filter: JSONValue
@@ -53,7 +54,7 @@ struct ListQuery: Sendable {
 
     /// - Throws: as `FilterCompiler`.
     mutating func add(_ filter: JSONValue, in scope: QueryScope) throws {
-        // Reports errors even if there is nothing to read.
+        // Reports errors even if the collection is missing.
         _ = try FilterCompiler.filter(filter, in: scope)
         filters.append(filter)
     }
@@ -90,9 +91,8 @@ struct ListQuery: Sendable {
 
     static func integer(_ text: Substring, _ name: String, in range: ClosedRange<Int>) throws -> Int {
         guard let number = Int(text), range.contains(number) else {
-            throw ServiceError(
-                .invalidParameter, "Expected a whole number from \(range.lowerBound) to \(range.upperBound).",
-                field: name)
+            throw ServiceError.unexpectedParameter(
+                name[...], expected: "a whole number from \(range.lowerBound) to \(range.upperBound)", found: text)
         }
         return number
     }
@@ -101,7 +101,7 @@ struct ListQuery: Sendable {
         switch text {
         case "1", "true": true
         case "0", "false": false
-        default: throw ServiceError(.invalidParameter, "Expected true or false.", field: name)
+        default: throw ServiceError.unexpectedParameter(name[...], expected: "true or false", found: text)
         }
     }
 
@@ -115,7 +115,8 @@ struct ListQuery: Sendable {
     static func keys(_ text: Substring, _ name: String) throws -> [String] {
         let keys = text.split(separator: ",").map(String.init)
         guard !keys.isEmpty, keys.count <= 100, keys.allSatisfy({ !$0.holds(".") && PostgresLiteral($0) != nil }) else {
-            throw ServiceError(.invalidParameter, "Expected 1 to 100 names of top-level fields.", field: name)
+            throw ServiceError.unexpectedParameter(
+                name[...], expected: "1 to 100 names of top-level fields, separated by commas", found: text)
         }
         return keys
     }

@@ -62,7 +62,7 @@ struct ListStatement: ReadStatement {
             query, filter, access, table: table, indexes: known[scope.collection.text]?.ordered ?? [])
         let both = [access.readable(for: .find), access.readable(for: .count)].compactMap(\.self)
         let counted = Self.condition(query, filter?.condition, both.isEmpty ? nil : both.joined(separator: " AND "))
-        let total: PostgresQuery = query.wantsTotal ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
+        let total: PostgresQuery = query.countsAll ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
         let limit = scope.pageSizeInBytes
         let texts: PostgresQuery = """
             CASE WHEN max(size) > \(limit) THEN NULL
@@ -103,11 +103,11 @@ struct ListStatement: ReadStatement {
 
     /// Always true, but PostgreSQL's planner estimates that it matches one row in 200.
     ///
-    /// PostgreSQL cannot know how many objects a filter on documents matches. Without the values it assumes 1 %; with
-    /// them it does the same whenever one of its 100 sampled documents matches. It would then scan all objects in the
-    /// order of the list, expecting to find 100 matches sooner than with an index: 0.7 s for a million objects, where
-    /// the index takes 2 ms. This condition lowers the estimate, and each such statement is planned for its values. A
-    /// filter that matches more than about 3 % still results in the scan.
+    /// PostgreSQL cannot know how many objects a filter on documents matches. Without the values it assumes 1 %, and
+    /// with them it assumes at least 1 % whenever one of its 100 sampled documents matches. It would then scan all
+    /// objects in the order of the list, expecting to find 100 matches sooner than with an index. For a million objects
+    /// that scan takes 0.7 s and the index 2 ms. This condition lowers the estimate, and each such statement is planned
+    /// for its values. A filter that matches more than about 3 % still results in the scan.
     static let rare: PostgresQuery = " AND octet_length(id) BETWEEN 0 AND 1000"
 
     static func condition(_ query: ListQuery, _ filter: PostgresQuery?, _ readable: PostgresQuery?) -> PostgresQuery {
@@ -121,8 +121,8 @@ struct ListStatement: ReadStatement {
 private struct Source {
     /// The limit for all branches of an index and of a cursor together.
     private static let maximumBranches = 32
-    /// Keeps PostgreSQL from merging a subquery into the next, which uses each object's text twice and would render it
-    /// twice: that took a third of the time of a page.
+    /// Keeps PostgreSQL from merging a subquery into the outer one, which uses each object's text twice and would then
+    /// render it twice. That took a third of the time of a page.
     static let once: PostgresQuery = " OFFSET 0"
 
     private let whole: PostgresQuery

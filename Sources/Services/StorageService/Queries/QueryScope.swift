@@ -10,7 +10,7 @@ struct QueryScope: Sendable {
     /// The limit for a list or summary, whose statement returns NULL beyond it.
     var pageSizeInBytes = ObjectStore.maximumPageSizeInBytes
 
-    /// The change of an object that is judged.
+    /// The change of an object that rules have to allow.
     var change: Document?
 
     var access: Access {
@@ -19,8 +19,8 @@ struct QueryScope: Sendable {
         return access
     }
 
-    /// The same scope for a change of an object, of which a rule may allow only some.
-    func judging(_ change: Document) -> QueryScope {
+    /// The same scope for a change of an object. A rule may allow only some changes.
+    func checking(_ change: Document) -> QueryScope {
         var scope = self
         scope.change = change
         return scope
@@ -45,8 +45,8 @@ struct QueryScope: Sendable {
         ["id = \(id.text)", "deleted IS NULL", access.seen].compactMap(\.self).joined(separator: " AND ")
     }
 
-    /// The condition on objects of which a rule may know: not removed and, as users, not disabled. Rules are judged
-    /// without the objects' lists of readers.
+    /// The condition on objects that a rule can find: not removed and, in `_User`, not disabled. Other than that, rules
+    /// ignore the objects' lists of readers.
     var isKnownToRules: PostgresQuery {
         collection == .users ? "deleted IS NULL AND readers IS NULL" : "deleted IS NULL"
     }

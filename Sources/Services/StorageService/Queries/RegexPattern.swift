@@ -29,7 +29,9 @@ struct RegexPattern {
             pattern = pattern[pattern.index(after: end)...]
         }
         guard options.isSubset(of: "imsxu") else {
-            throw ServiceError(.invalidFilter, "$options may only contain i, m, s, x and u.", field: field)
+            let found = JSONValue.excerpt(String(options.sorted()))
+            throw ServiceError(
+                .invalidFilter, "Expected only the letters i, m, s, x and u in $options, found \(found).", field: field)
         }
         let translated = Self.translate(pattern)
         text = "(?\(Self.flags(options)))" + translated.text
@@ -132,7 +134,7 @@ struct RegexPattern {
             }
         }
         if let literal { return (text, literal.isEmpty ? nil : literal, true) }
-        // An alternative inside parentheses does not affect the prefix before them; one outside returned above.
+        // An alternative inside parentheses does not affect the prefix before them; one outside has returned above.
         return (text, prefix.flatMap { $0.isEmpty ? nil : $0 }, false)
     }
 

@@ -17,8 +17,11 @@ enum RelativeTime {
         var words = text.lowercased().split(separator: " ")
         if words == ["now"] { return now }
         let refusal = ServiceError(
-            .invalidFilter, "Expected a $relativeTime such as \"now\", \"in 2 days\" or \"3 hours 5 minutes ago\".",
-            field: field)
+            .invalidFilter,
+            """
+            Expected a $relativeTime such as "now", "in 2 days" or "3 hours 5 minutes ago", \
+            found \(JSONValue.excerpt(text)).
+            """, field: field)
         let isFuture = words.first == "in"
         if isFuture { words.removeFirst() } else if words.last == "ago" { words.removeLast() } else { throw refusal }
         guard !words.isEmpty, words.count % 2 == 0, words.count <= 12 else { throw refusal }

@@ -75,7 +75,9 @@ struct TextSearch {
     /// - Throws: `invalid-filter` for an unknown language.
     static func literal(_ language: String, field: String) throws -> PostgresLiteral {
         guard let name = languages[language.lowercased()], let literal = PostgresLiteral("pg_catalog." + name) else {
-            throw ServiceError(.invalidFilter, "This language is unknown.", field: field)
+            throw ServiceError(
+                .invalidFilter, "Expected a language that PostgreSQL supports, found \(JSONValue.excerpt(language)).",
+                field: field)
         }
         return literal
     }

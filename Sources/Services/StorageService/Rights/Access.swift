@@ -15,8 +15,8 @@ struct Access: Sendable {
     /// Whether it is `_User`, which only auth writes.
     var isOfUsers = false
     /// Nil for the master key, to which no condition applies.
-    var place: RulePlace?
-    /// The change of an object that is judged, for entries with limits on it; nil if the object is written as a whole.
+    var ruleScope: RuleScope?
+    /// The change of an object, which entries with limits check; nil if the object is written as a whole.
     var change: Document?
     /// Whether limits on changes are ignored, to find out what some change could reach.
     var ignoresLimits = false
@@ -61,12 +61,12 @@ struct Access: Sendable {
     /// The condition under which this identity may see a row in the answer to `operation`; nil for all rows.
     func readable(for operation: Operation) -> PostgresQuery? { condition(column: "readers", operation) }
 
-    /// As `readable(for:)` without the object's own list of readers, which followers check one by one.
-    func ruled(for operation: Operation) -> PostgresQuery? {
+    /// As `readable(for:)`, but without the object's own list of readers, which live streams check for each subscriber.
+    func allowedByRules(for operation: Operation) -> PostgresQuery? {
         switch permission(for: operation) {
         case .granted: nil
         case .denied: "FALSE"
-        case .some(let ways): holds(ways)
+        case .some(let grants): holds(grants)
         }
     }
 
@@ -78,7 +78,7 @@ struct Access: Sendable {
         switch (permission(for: .get), permission(for: .find)) {
         case (.granted, _), (_, .granted): return listed
         case (.denied, .denied): return "FALSE"
-        case (let get, let find): return "\(listed) AND \(holds(get.ways + find.ways))"
+        case (let get, let find): return "\(listed) AND \(holds(get.grants + find.grants))"
         }
     }
 
@@ -102,33 +102,35 @@ struct Access: Sendable {
 
     /// The condition for new objects; nil for none.
     var creatable: PostgresQuery? {
-        guard case .some(let ways) = permission(for: .create) else { return nil }
-        return holds(ways, .created)
+        guard case .some(let grants) = permission(for: .create) else { return nil }
+        return holds(grants, .created)
     }
 
     /// The columns that a condition can name.
-    static let judgedColumns = ["doc", "created", "updated", "deleted", "version", "readers", "writers"]
+    static let conditionColumns = ["doc", "created", "updated", "deleted", "version", "readers", "writers"]
 
     /// The list of these columns, each changed by `column`.
-    static func judgedColumns(_ column: (String) -> String) -> PostgresQuery {
-        PostgresQuery(unescaped: judgedColumns.map(column).joined(separator: ", "))
+    static func conditionColumns(_ column: (String) -> String) -> PostgresQuery {
+        PostgresQuery(unescaped: conditionColumns.map(column).joined(separator: ", "))
     }
 
     /// The condition on an update as a whole, for a row that `changeable(by:)` admits; nil for none. In the row, `doc`
-    /// and `new_doc` are the new document, and `old_` begins the names of the old row's `judgedColumns`.
+    /// and `new_doc` are the new document, and `old_` begins the names of the old row's `conditionColumns`.
     var updatable: PostgresQuery? {
-        guard case .some(let ways) = permission(for: .update), ways.contains(where: { $0.condition != nil }) else {
+        guard case .some(let grants) = permission(for: .update), grants.contains(where: { $0.condition != nil }) else {
             return nil
         }
         func before(_ condition: PostgresQuery) -> PostgresQuery {
-            let (old, names) = (Self.judgedColumns { "old_\($0)" }, Self.judgedColumns { $0 })
+            let (old, names) = (Self.conditionColumns { "old_\($0)" }, Self.conditionColumns { $0 })
             return "(SELECT \(condition) FROM (SELECT \(old)) AS past (\(names)))"
         }
-        let conditions = ways.map { way -> PostgresQuery in
-            guard let condition = way.condition, !condition.comparesStates else { return before(holds(way, .updated)) }
+        let conditions = grants.map { grant -> PostgresQuery in
+            guard let condition = grant.condition, !condition.comparesStates else {
+                return before(holds(grant, .updated))
+            }
             let after = compiled(condition, .result)
-            // With a single way, the row was admitted by it.
-            return ways.count == 1 ? after : "(\(before(holds(way, .updated))) AND \(after))"
+            // If there is a single grant, it is the one that has admitted the row.
+            return grants.count == 1 ? after : "(\(before(holds(grant, .updated))) AND \(after))"
         }
         return "(\(conditions.joined(separator: " OR ")))"
     }
@@ -139,8 +141,8 @@ struct Access: Sendable {
     ///   - creates: Whether the write can create an object.
     ///   - updates: Whether it can update one.
     func presetValues(creates: Bool = true, updates: Bool = true) throws -> FieldPresets.Values? {
-        guard let place, let presets = rules.presets else { return nil }
-        let context = ConditionContext(identity: identity, environment: place.space.environment, states: .one)
+        guard let ruleScope, let presets = rules.presets else { return nil }
+        let context = ConditionContext(identity: identity, environment: ruleScope.space.environment, states: .one)
         return try presets.values(context, creates: creates, updates: updates)
     }
 
@@ -208,8 +210,8 @@ struct Access: Sendable {
             switch permission(of: grantees) {
             case .granted: continue
             case .denied: throw Self.hidden(field)
-            case .some(let ways):
-                let condition = holds(ways)
+            case .some(let grants):
+                let condition = holds(grants)
                 fieldGuard = HiddenFieldGuard(
                     condition: fieldGuard.map { "\($0.condition) AND \(condition)" } ?? condition,
                     field: fieldGuard?.field ?? field
@@ -221,13 +223,13 @@ struct Access: Sendable {
 
     /// How long a statement may take that reads objects for this identity; nil for the client's limit.
     ///
-    /// Rules that look at other objects cost time for each object that a filter finds, and without an index it finds
-    /// the whole collection. Meanwhile the statement has one of a few connections.
+    /// Rules that read other objects take time for each object that the filter selects, and without an index that is
+    /// the whole collection. Meanwhile the statement occupies one of a few connections.
     var timeLimit: Duration? {
         let lists = [Operation.get, .find, .count].compactMap(rules.grantees) + (rules.hidden ?? [:]).values
         let readsOthers = lists.contains { list in
             list.conditions.contains { !$0.collections.isEmpty }
-                && permission(of: list).ways.contains { $0.condition?.collections.isEmpty == false }
+                && permission(of: list).grants.contains { $0.condition?.collections.isEmpty == false }
         }
         return readsOthers ? .seconds(3) : nil
     }
@@ -246,7 +248,7 @@ struct Access: Sendable {
         let sometimes = fields.compactMap { field in
             field.unless.map { condition -> PostgresQuery in
                 guard isPast else { return "(\(field.name)::text, \(condition))" }
-                let (present, names) = (Self.judgedColumns { "present.\($0)" }, Self.judgedColumns { $0 })
+                let (present, names) = (Self.conditionColumns { "present.\($0)" }, Self.conditionColumns { $0 })
                 let isStillOpen: PostgresQuery =
                     "(present.id IS NULL OR (SELECT \(condition) FROM (SELECT \(present)) AS now (\(names))))"
                 return "(\(field.name)::text, \(condition) AND \(isStillOpen))"
@@ -279,7 +281,7 @@ struct Access: Sendable {
             switch permission(of: grantees) {
             case .granted: nil
             case .denied: (name.text, nil)
-            case .some(let ways): (name.text, holds(ways))
+            case .some(let grants): (name.text, holds(grants))
             }
         }
     }
@@ -287,15 +289,15 @@ struct Access: Sendable {
     private enum Permission: Equatable {
         case granted
         case denied
-        /// For some objects: those to which one of these ways is open.
-        case some([Way])
+        /// Granted for the objects to which one of these grants applies.
+        case some([Grant])
 
-        var ways: [Way] { if case .some(let ways) = self { ways } else { [] } }
+        var grants: [Grant] { if case .some(let grants) = self { grants } else { [] } }
     }
 
-    /// How a rule admits this identity to some objects: those that name the user in one of the fields, those for which
-    /// a condition holds, or both.
-    private struct Way: Equatable {
+    /// The objects to which an entry of a rule admits this identity: those that name the user in one of the fields,
+    /// those for which a condition holds, or those for which both are true.
+    private struct Grant: Equatable {
         var fields: [FieldPath]?
         var condition: RuleCondition?
     }
@@ -312,24 +314,24 @@ struct Access: Sendable {
         let own = identity.names
         if admits(grantees.names, own) { return .granted }
         let isUser = identity.userID != nil
-        var ways: [Way] = []
+        var grants: [Grant] = []
         let fields = isUser ? Self.fields(in: grantees.names) : []
-        if !fields.isEmpty { ways.append(Way(fields: fields)) }
+        if !fields.isEmpty { grants.append(Grant(fields: fields)) }
         for condition in grantees.conditions where (isUser || !condition.namesUser) && admitsChange(condition) {
             let fields = isUser ? Self.fields(in: condition.who) : []
             if admits(condition.who, own) {
-                ways.append(Way(condition: condition))
+                grants.append(Grant(condition: condition))
             } else if !fields.isEmpty {
-                ways.append(Way(fields: fields, condition: condition))
+                grants.append(Grant(fields: fields, condition: condition))
             }
         }
-        return ways.isEmpty ? .denied : .some(ways)
+        return grants.isEmpty ? .denied : .some(grants)
     }
 
     private func admitsChange(_ condition: RuleCondition) -> Bool {
         guard let limits = condition.limits, !ignoresLimits else { return true }
-        guard let change, let place else { return false }
-        let context = place.context(of: condition, for: identity, .updated)
+        guard let change, let ruleScope else { return false }
+        let context = ruleScope.context(of: condition, for: identity, .updated)
         return limits.excess(of: change, ignoring: rules.presets?.kept ?? [], context) == nil
     }
 
@@ -365,7 +367,7 @@ struct Access: Sendable {
         switch permission {
         case .granted: .all
         case .denied: .none
-        case .some(let ways): ways.contains { $0.fields == nil && $0.condition?.isEmpty == true } ? .all : .some
+        case .some(let grants): grants.contains { $0.fields == nil && $0.condition?.isEmpty == true } ? .all : .some
         }
     }
 
@@ -385,44 +387,46 @@ struct Access: Sendable {
         switch permission(for: operation) {
         case .granted: return listed
         case .denied: return "FALSE"
-        case .some(let ways): return "\(listed) AND \(holds(ways, operation.states, isBefore: true))"
+        case .some(let grants): return "\(listed) AND \(holds(grants, operation.states, isBefore: true))"
         }
     }
 
     // MARK: Conditions
 
-    /// The condition that one of the ways is open.
+    /// The condition that one of the grants applies.
     ///
-    /// - Parameter isBefore: Whether it is asked before an update, whose new state `updatable` judges.
+    /// - Parameter isBefore: Whether the condition is evaluated before an update. `updatable` then checks the new state.
     private func holds(
-        _ ways: [Way], _ states: ConditionContext.States = .one, isBefore: Bool = false
+        _ grants: [Grant], _ states: ConditionContext.States = .one, isBefore: Bool = false
     ) -> PostgresQuery {
-        let conditions = ways.map { way -> PostgresQuery in
-            guard isBefore, states == .updated, way.condition?.comparesStates == true else { return holds(way, states) }
-            return way.fields.map(named) ?? "TRUE"
+        let conditions = grants.map { grant -> PostgresQuery in
+            guard isBefore, states == .updated, grant.condition?.comparesStates == true else {
+                return holds(grant, states)
+            }
+            return grant.fields.map(named) ?? "TRUE"
         }
         return "(\(conditions.joined(separator: " OR ")))"
     }
 
-    private func holds(_ way: Way, _ states: ConditionContext.States) -> PostgresQuery {
-        let parts = [way.fields.map(named), way.condition.map { compiled($0, states) }].compactMap(\.self)
+    private func holds(_ grant: Grant, _ states: ConditionContext.States) -> PostgresQuery {
+        let parts = [grant.fields.map(named), grant.condition.map { compiled($0, states) }].compactMap(\.self)
         return parts.count == 1 ? parts[0] : "(\(parts.joined(separator: " AND ")))"
     }
 
     /// The condition as SQL. Conditions are checked when rules are set. If one cannot be compiled any more, it admits
     /// nobody.
     private func compiled(_ condition: RuleCondition, _ states: ConditionContext.States) -> PostgresQuery {
-        let filter = try? place?.filter(condition, for: identity, states)
+        let filter = try? ruleScope?.filter(condition, for: identity, states)
         return filter.map { "(\($0.condition))" } ?? "FALSE"
     }
 
     /// How the rule for `operation` uses fields: those of the entries that admit this identity to some objects. The
     /// result has no condition.
     func uses(of operation: Operation) -> Filter {
-        permission(for: operation).ways.reduce(into: Filter(condition: "TRUE")) { sum, way in
-            sum.uses += (way.fields ?? []).map { IndexUse(field: $0.text, kind: .equality) }
-            guard let condition = way.condition,
-                let filter = try? place?.filter(condition, for: identity, operation.states)
+        permission(for: operation).grants.reduce(into: Filter(condition: "TRUE")) { sum, grant in
+            sum.uses += (grant.fields ?? []).map { IndexUse(field: $0.text, kind: .equality) }
+            guard let condition = grant.condition,
+                let filter = try? ruleScope?.filter(condition, for: identity, operation.states)
             else { return }
             sum.uses += filter.uses
             sum.addUsesElsewhere(of: filter)

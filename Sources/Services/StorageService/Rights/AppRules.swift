@@ -20,10 +20,14 @@ struct AppRules: Sendable {
         let body = try BodyFields(value, ["base", "access", "collections"])
         base = try body.string("base")
         access = try body["access"].map { try SpaceAccess($0) }
-        guard case .object(let members) = body["collections"], members.count <= CollectionStore.maximumCollections
-        else {
+        let maximum = CollectionStore.maximumCollections
+        guard case .object(let members) = body["collections"], members.count <= maximum else {
+            let found =
+                if case .object(let members) = body["collections"] { "\(members.count)" } else {
+                    body["collections"]?.phrase ?? "nothing"
+                }
             throw ServiceError(
-                .invalidBody, "Expected an object of at most \(CollectionStore.maximumCollections) collections.",
+                .invalidBody, "Expected an object of at most \(maximum) collections, found \(found).",
                 field: "collections")
         }
         guard Set(members.map(\.name)).count == members.count else {

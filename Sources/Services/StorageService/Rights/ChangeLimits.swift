@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletHTTP
 
 /// What a change of an object may consist of: any change of some top-level fields, and operations with listed values on
 /// others. `{"fields":["title"],"operations":{"participants":{"AddUnique":["$user.id"]}}}`
@@ -35,13 +36,15 @@ struct ChangeLimits: Sendable, Equatable {
 
     private static func check(_ field: String, in member: String) throws {
         guard let path = try? FieldPath(field), path.parts.count == 1, SystemField(rawValue: field) == nil else {
-            throw ServiceError(.invalidBody, "Expected the names of top-level fields.", field: member)
+            throw ServiceError.unexpectedMember(member, expected: "the names of top-level fields", found: field)
         }
     }
 
     private static func parsed(_ value: JSONValue) throws -> [Operation] {
         guard case .object(let members) = value else {
-            throw ServiceError(.invalidBody, "Expected an object of fields and their operations.", field: "operations")
+            throw ServiceError(
+                .invalidBody, "Expected an object of fields and their operations, found \(value.phrase).",
+                field: "operations")
         }
         return try members.flatMap { member -> [Operation] in
             try check(member.name, in: "operations")

@@ -5,7 +5,7 @@ extension CollectionRules {
     /// Validates every condition by compiling it.
     ///
     /// - Throws: as `FilterCompiler`, naming the field, and `invalid-body` for a collection that does not exist.
-    func checkConditions(at place: RulePlace) throws {
+    func checkConditions(in ruleScope: RuleScope) throws {
         try eachCondition { condition, states, field in
             if let limits = condition.limits {
                 guard states == .updated else {
@@ -13,26 +13,26 @@ extension CollectionRules {
                         .invalidBody, "Only a rule for update can have \"fields\" and \"operations\".", field: field)
                 }
                 try naming(field) {
-                    try limits.check(place.context(of: condition, for: .user("u", roles: []), states))
+                    try limits.check(ruleScope.context(of: condition, for: .user("u", roles: []), states))
                 }
             }
             let filter = try naming("\(field).where") {
                 // A user without roles: the text of a condition does not depend on the user.
-                let filter = try place.compiled(condition, for: .user("u", roles: []), states)
+                let filter = try ruleScope.compiled(condition, for: .user("u", roles: []), states)
                 guard !filter.isCostly else {
                     throw ServiceError(.invalidFilter, "A $regex in a rule must consist of ^ and plain text.")
                 }
                 return filter
             }
-            if let missing = place.missing(filter) {
+            if let missing = ruleScope.missing(filter) {
                 throw ServiceError(
                     .invalidBody, "There is no collection \"\(missing.text)\". Create it first.", field: field)
             }
         }
     }
 
-    /// The same rules, in which every entry says to which collections its Pointers point, so that no Pointer written
-    /// later leads elsewhere.
+    /// The same rules, with the collection of every Pointer in a condition. Pointers written later cannot lead to
+    /// another collection then.
     ///
     /// - Parameter fields: The types of each collection's fields.
     /// - Throws: `invalid-body` naming a path whose collection is not known.

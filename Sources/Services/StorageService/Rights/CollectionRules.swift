@@ -34,8 +34,8 @@ struct CollectionRules: Sendable, Equatable {
         (self.rules, self.hidden, self.defaults) = (rules, hidden, defaults)
     }
 
-    /// Not `Decodable`, whose containers compare names as Swift compares text, so that one of two fields that look
-    /// alike would be lost.
+    /// Does not use `Decodable`: its containers compare names as Swift compares strings, so one of two fields whose
+    /// names look alike would be lost.
     ///
     /// - Throws: `invalid-body` naming a member that is unknown, occurs twice, or has the wrong type.
     init(_ value: JSONValue) throws {
@@ -43,8 +43,8 @@ struct CollectionRules: Sendable, Equatable {
         rules = try Self.lists(body["rules"], "rules")?.reduce(into: [:]) { rules, list in
             guard let operation = Operation(rawValue: list.name) else {
                 let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ServiceError(
-                    .invalidBody, "Expected an operation: \(known).", field: "rules.\(list.name.prefix(128))")
+                throw ServiceError.unexpectedMember(
+                    "rules.\(list.name.prefix(128))", expected: "one of the operations \(known)", found: list.name)
             }
             rules[operation] = list.grantees
         }
@@ -60,7 +60,9 @@ struct CollectionRules: Sendable, Equatable {
     private static func lists(_ value: JSONValue?, _ field: String) throws -> [(name: String, grantees: Grantees)]? {
         guard let value, value != .null else { return nil }
         guard case .object(let members) = value else {
-            throw ServiceError(.invalidBody, "Expected an object of names, each with a list of grantees.", field: field)
+            throw ServiceError(
+                .invalidBody, "Expected an object of names, each with an array of grantees, found \(value.phrase).",
+                field: field)
         }
         guard Set(members.map { FieldName($0.name) }).count == members.count else {
             throw ServiceError(.invalidBody, "A name occurs twice.", field: field)
@@ -68,7 +70,7 @@ struct CollectionRules: Sendable, Equatable {
         return try members.map { member in
             let inner = "\(field).\(member.name.prefix(128))"
             guard let list = try Grantees(member.value, field: inner) else {
-                throw ServiceError(.invalidBody, "Expected a list of grantees.", field: inner)
+                throw ServiceError(.invalidBody, "Expected an array of grantees, found null.", field: inner)
             }
             return (member.name, list)
         }
@@ -78,11 +80,13 @@ struct CollectionRules: Sendable, Equatable {
     private static func list(_ value: JSONValue?, _ field: String) throws -> [String]? {
         guard let value, value != .null else { return nil }
         guard case .array(let elements) = value else {
-            throw ServiceError(.invalidBody, "Expected a list of grantees.", field: field)
+            throw ServiceError(
+                .invalidBody, "Expected an array of grantees, found \(value.phrase).", field: field)
         }
         return try elements.map { element in
             guard case .string(let name) = element else {
-                throw ServiceError(.invalidBody, "Expected a list of strings.", field: field)
+                throw ServiceError(
+                    .invalidBody, "Expected an array of strings, found \(element.phrase) in it.", field: field)
             }
             return name
         }
@@ -123,8 +127,8 @@ struct CollectionRules: Sendable, Equatable {
         return changed
     }
 
-    /// Fields that identify an object's owner: those through which the rules let users change or delete it, where not
-    /// everyone may.
+    /// Fields that identify an object's owner: those through which the rules let users change or delete the object.
+    /// None if every user may change it.
     var ownerFields: [FieldPath] { changers(\.ownerFields) }
 
     /// The owner fields, and the fields that name users who may change or delete an object only in some states. Such

@@ -20,7 +20,7 @@ struct FieldPresets: Sendable, Equatable {
     let update: [JSONValue.Member]
     let immutable: [FieldName]
     /// The fields that only the server writes.
-    let ofServer: Set<FieldName>
+    let setByServer: Set<FieldName>
     /// The fields that keep their value when a client replaces an object.
     let kept: Set<FieldName>
 
@@ -36,15 +36,16 @@ struct FieldPresets: Sendable, Equatable {
         let names = try body.strings("immutable") ?? []
         try Self.check(names, "immutable")
         immutable = names.map { FieldName($0) }
-        ofServer = Set((create + update).map { FieldName($0.name) })
-        kept = ofServer.union(immutable)
+        setByServer = Set((create + update).map { FieldName($0.name) })
+        kept = setByServer.union(immutable)
         guard !kept.isEmpty else { return nil }
     }
 
     private static func values(_ value: JSONValue?, _ field: String) throws -> [JSONValue.Member] {
         guard let value, value != .null else { return [] }
         guard case .object(let members) = value else {
-            throw ServiceError(.invalidBody, "Expected an object of fields and their values.", field: field)
+            throw ServiceError(
+                .invalidBody, "Expected an object of fields and their values, found \(value.phrase).", field: field)
         }
         try check(members.map(\.name), field)
         guard value.text.utf8.count <= maximumSizeInBytes else {
@@ -63,7 +64,7 @@ struct FieldPresets: Sendable, Equatable {
         }
         for name in names {
             guard !name.begins(with: "_"), let path = try? FieldPath(name), path.parts.count == 1 else {
-                throw ServiceError(.invalidBody, "Expected the names of top-level fields.", field: field)
+                throw ServiceError.unexpectedMember(field, expected: "the names of top-level fields", found: name)
             }
         }
     }
@@ -104,7 +105,7 @@ struct FieldPresets: Sendable, Equatable {
 
     // MARK: What the server writes
 
-    /// A value with its variables replaced: null if it mentions a user and there is none.
+    /// A value with its variables replaced; null if it mentions the user and the caller is not signed in.
     private static func value(of member: JSONValue.Member, _ context: ConditionContext) throws -> JSONValue {
         guard context.identity.userID != nil || !member.value.mentions("$user.id") else { return .null }
         guard member.value == .string("$now") else { return try context.resolved(member.value, field: member.name) }
@@ -118,7 +119,7 @@ struct FieldPresets: Sendable, Equatable {
         return try Document(ByteBuffer(string: JSONValue.object(values).text), allowingOperations: true)
     }
 
-    /// The presets of one write by a client, as far as it can create or update an object.
+    /// The presets that apply to one write by a client.
     struct Values: Sendable {
         let presets: FieldPresets
         let create: Document?

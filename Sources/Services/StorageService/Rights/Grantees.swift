@@ -26,7 +26,8 @@ struct Grantees: Sendable, Equatable {
     init?(_ value: JSONValue?, field: String) throws {
         guard let value, value != .null else { return nil }
         guard case .array(let elements) = value else {
-            throw ServiceError(.invalidBody, "Expected a list of grantees.", field: field)
+            throw ServiceError(
+                .invalidBody, "Expected an array of grantees, found \(value.phrase).", field: field)
         }
         self.init(
             try elements.enumerated().map { number, element in
@@ -38,7 +39,8 @@ struct Grantees: Sendable, Equatable {
                     }
                 default:
                     throw ServiceError(
-                        .invalidBody, "Expected a list of names, or of objects with \"who\" and \"where\".",
+                        .invalidBody,
+                        "Expected names, or objects with \"who\" and \"where\", found \(element.phrase).",
                         field: field)
                 }
             })

@@ -66,7 +66,7 @@ struct CreateRoleInvitation: Endpoint {
         return try .encoding(invitation, status: .created)
     }
 
-    /// The mail to send, still without the code; nil if none is wanted.
+    /// The mail to send, still without the code; nil if the request has no address.
     private static func mail(
         _ body: BodyFields, to role: String, uses: Int, days: Int, by caller: Identity, in space: AppSchema
     ) throws -> RoleInvitationMail? {

@@ -23,7 +23,7 @@ public struct OpenRules: Sendable {
         for schema in schemas {
             guard let collections = PostgresIdentifier(schema: schema, name: "_collections") else { continue }
             do {
-                // Only these can name everybody: an entry with a condition is stored with its "who".
+                // Only these rules can name everybody, because an entry with a condition is stored with its "who".
                 var query: PostgresQuery =
                     "SELECT name, rules::text FROM \(collections) WHERE rules::text LIKE '%\"*\"%' ORDER BY name"
                 query.isPrepared = false

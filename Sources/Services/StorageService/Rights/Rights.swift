@@ -47,6 +47,6 @@ struct Rights: Sendable {
         return Access(
             identity: identity, rules: collections[collection.text] ?? (isOfUsers ? .ofUsers : .none),
             spaceAccess: spaceAccess, isClosed: isClosed, isOfUsers: isOfUsers,
-            place: space.map { RulePlace(space: $0, collection: collection, collections: collections) })
+            ruleScope: space.map { RuleScope(space: $0, collection: collection, collections: collections) })
     }
 }

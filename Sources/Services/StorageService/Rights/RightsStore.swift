@@ -133,8 +133,8 @@ final class RightsStore: Sendable {
         var time: ContinuousClock.Instant
     }
 
-    /// How long rights that were read may be used for the rest of a request. Much shorter than `validity`, to which it
-    /// adds if a notification is lost.
+    /// How long rights that were read may be used for the rest of a request. Much shorter than `validity`, because the
+    /// two add up if a notification is lost.
     static let freshness: Duration = .seconds(1)
 
     /// Whether a request may still use these rights. If not, they must be read again. Does not query the database.
@@ -194,8 +194,11 @@ final class RightsStore: Sendable {
             return try CollectionRules(JSONValue(parsing: text.utf8))
         } catch {
             logger.error(
-                "The rules of a collection cannot be read. It is closed to clients.",
-                metadata: ["space": "\(space.schema)", "collection": "\(collection)", "error": "\(error)"])
+                "Could not read the rules of a collection; the collection is closed to clients.",
+                metadata: [
+                    "storage.schema": "\(space.schema)", "storage.collection": "\(collection)",
+                    "error.cause": "\(error)",
+                ])
             return .closed
         }
     }
@@ -349,8 +352,8 @@ struct RightsWatch: Service {
     func run() async throws {
         await cancelWhenGracefulShutdown {
             for await notification in postgres.listen(RightsStore.channel) {
-                // Invalidating a single space would be enough, but changes of rules are rare and a missed one is a
-                // security hole.
+                // Invalidating a single space would be enough. But changes of rules are rare, and missing one would be
+                // a security hole.
                 _ = notification
                 rights.forgetAll()
             }

@@ -28,7 +28,7 @@ struct RoleManagement: Sendable {
             """
     }
 
-    /// Locks the role, so that changes of its members take turns, and checks that the caller manages it.
+    /// Locks the role, so that changes of its members are serialized, and checks that the caller manages it.
     ///
     /// - Throws: `role-not-found` for the app's server, `forbidden` for everyone else.
     func lock(_ role: String, for caller: Identity, _ transaction: PostgresTransaction) async throws {
@@ -43,7 +43,7 @@ struct RoleManagement: Sendable {
         guard caller != .master else { return }
         guard let user = caller.userID else { throw Self.refusal }
         let rows = try await transaction.query(
-            "SELECT FROM unnest(\(roles)) AS wanted (role) WHERE NOT \(try manages("\(user)", "wanted.role")) LIMIT 1")
+            "SELECT FROM unnest(\(roles)) AS r (role) WHERE NOT \(try manages("\(user)", "r.role")) LIMIT 1")
         guard rows.isEmpty else { throw Self.refusal }
     }
 

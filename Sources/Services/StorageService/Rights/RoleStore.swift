@@ -26,7 +26,7 @@ struct RoleStore: Sendable {
 
         var add: [String]
         var remove: [String]
-        /// Replace the former ones; nil leaves them unchanged.
+        /// The new managers; nil leaves them unchanged.
         var managers: [String]?
 
         /// The roles whose members would have the role, too.

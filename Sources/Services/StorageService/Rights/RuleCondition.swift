@@ -32,7 +32,7 @@ struct RuleCondition: Sendable, Equatable {
     struct Hop: Sendable, Equatable {
         let path: String
         let collection: CollectionName
-        /// The collection in whose queries the path stands; nil if it is one of the object itself.
+        /// The collection whose queries in the filter contain the path; nil for a path of the object itself.
         var query: CollectionName?
 
         var name: String { Self.name(path, query) }
@@ -50,7 +50,9 @@ struct RuleCondition: Sendable, Equatable {
         // An entry that names callers or limits changes needs no condition on the object.
         let isEnough = body["who"] != nil || limits != nil
         guard let filter = body["where"] ?? (isEnough ? .object([]) : nil), case .object = filter else {
-            throw ServiceError(.invalidBody, "Expected a filter, an object.", field: "where")
+            throw ServiceError(
+                .invalidBody, "Expected a filter, which is an object, found \(body["where"]?.phrase ?? "nothing").",
+                field: "where")
         }
         self.init(number: number, who: who, filter: filter, through: try Self.hops(body["through"]), limits: limits)
     }
@@ -62,14 +64,14 @@ struct RuleCondition: Sendable, Equatable {
         comparesStates: Bool? = nil
     ) {
         (self.number, self.who, self.filter, self.through, self.limits) = (number, who, filter, through, limits)
-        var words = Words()
-        words.read(filter)
-        if let limits { words.read(limits.json) }
-        namesUser = words.namesUser
-        readsProfile = words.readsProfile
-        readsBlocks = words.readsBlocks
-        self.comparesStates = comparesStates ?? words.comparesStates
-        collections = words.collections.union((through ?? []).map(\.collection))
+        var references = FilterReferences()
+        references.read(filter)
+        if let limits { references.read(limits.json) }
+        namesUser = references.namesUser
+        readsProfile = references.readsProfile
+        readsBlocks = references.readsBlocks
+        self.comparesStates = comparesStates ?? references.comparesStates
+        collections = references.collections.union((through ?? []).map(\.collection))
     }
 
     /// Whether it restricts neither objects nor changes.
@@ -147,7 +149,7 @@ struct RuleCondition: Sendable, Equatable {
     }
 
     /// What a filter mentions, at any depth.
-    private struct Words {
+    private struct FilterReferences {
         var namesUser = false
         var readsProfile = false
         var readsBlocks = false

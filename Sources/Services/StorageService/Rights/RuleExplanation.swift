@@ -3,7 +3,7 @@ import MartletCore
 
 /// Finds out why a request is allowed or refused, by trying it with parts of the rules.
 struct RuleExplanation: Sendable {
-    /// What can refuse a request independently of the rest.
+    /// The rules that can each refuse a request independently of the others.
     private enum Aspect: CaseIterable {
         /// The operation's own rule.
         case rule
@@ -97,7 +97,7 @@ struct RuleExplanation: Sendable {
         return [.init(failed: "_readers"), .init(failed: "_writers")]
     }
 
-    /// The entry of an aspect's rules of which the smallest share fails.
+    /// The entry of an aspect's rules with the smallest share of parts that fail.
     private func nearest(in aspect: Aspect) async throws -> RuleTest.Obstacle {
         var nearest: (obstacle: RuleTest.Obstacle, share: Double)?
         for operation in aspect.operations(trial.test) {
@@ -129,7 +129,7 @@ struct RuleExplanation: Sendable {
             rules = rules.replacing(operation, with: Grantees([.condition(part)]))
             if try await !trial.run(rules, ignoring: .both).isAllowed { failed.append(excess(of: part) ?? name) }
         }
-        // All parts together may refuse what each of them allows.
+        // The parts may refuse the request together although each of them alone allows it.
         guard let first = failed.first else { return ("where", 1 / Double(parts.count + 1)) }
         return (first, Double(failed.count) / Double(parts.count))
     }
@@ -138,8 +138,8 @@ struct RuleExplanation: Sendable {
     private func excess(of part: RuleCondition) -> String? {
         guard let limits = part.limits else { return nil }
         guard case .fields(let change)? = trial.test.change else { return "fields (a replacement)" }
-        let place = RulePlace(space: trial.space, collection: trial.collection, collections: [:])
-        let context = place.context(of: part, for: trial.rights.identity, .updated)
+        let ruleScope = RuleScope(space: trial.space, collection: trial.collection, collections: [:])
+        let context = ruleScope.context(of: part, for: trial.rights.identity, .updated)
         return limits.excess(of: change, ignoring: rules.presets?.kept ?? [], context).map { "fields.\($0)" }
     }
 }

@@ -25,9 +25,9 @@ struct RuleReport: Sendable {
     let rules: CollectionRules
     let spaceAccess: SpaceAccess
 
-    /// The kinds of caller who may perform the operation, largest first. A kind is only listed if it may do more than
-    /// those before it. An empty list means nobody but the master key. At most `maximumNames` users and roles are
-    /// checked.
+    /// The kinds of caller who may perform the operation, beginning with the largest. A kind is only listed if it may
+    /// do more than the kinds before it. An empty list means nobody but the master key. At most `maximumNames` users
+    /// and roles are checked.
     func kinds(of operation: CollectionRules.Operation) -> [Kind] {
         kinds("rules.\(operation.rawValue)", rules.grantees(operation), { $0.reach(of: operation) }) {
             .none.replacing(operation, with: $0)
@@ -90,8 +90,8 @@ struct RuleReport: Sendable {
         return access
     }
 
-    /// The users and roles in the list, then those in the rules for reading. If everyone may change what they can read,
-    /// for example, only the latter name who may.
+    /// The users and roles in the list, then those in the rules for reading. The latter matter if, for example,
+    /// everyone may change what they can read: then only the rules for reading name anyone.
     private func names(_ grantees: Grantees?) -> ArraySlice<String> {
         var known: Set<String> = ["authenticated"]
         return [grantees, rules.grantees(.get), rules.grantees(.find)].flatMap { list in

@@ -50,24 +50,26 @@ struct RuleTest: Sendable {
         let body = try BodyFields(body, Self.members)
         user = try body.string("user").map { text in
             guard let user = UserID(text) else {
-                throw ServiceError(.invalidBody, "Expected a user's id, or null for nobody.", field: "user")
+                throw ServiceError.unexpectedMember("user", expected: "a user's id, or null for nobody", found: text)
             }
             return user
         }
         roles = try body.strings("roles", upTo: Self.maximumRoles)
         guard roles?.allSatisfy(Grantee.isRoleName) != false, user != nil || roles == nil else {
-            throw ServiceError(.invalidBody, "Expected names of roles, together with a user.", field: "roles")
+            throw ServiceError(.invalidBody, "Expected names of roles, and a user who has them.", field: "roles")
         }
-        guard let operation = Operation(rawValue: try body.requiredString("operation")) else {
-            let known = Operation.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ServiceError(.invalidBody, "Expected an operation: \(known).", field: "operation")
+        guard let operation: Operation = try body.choice("operation") else {
+            throw ServiceError(.invalidBody, "This field is required.", field: "operation")
         }
         self.operation = operation
         subject = try Self.readSubject(body, of: operation)
         change = try Self.readChange(body)
         guard (change != nil) == (operation == .update) else {
             throw ServiceError(
-                .invalidBody, "An update, and nothing else, has a \"change\" or a \"replacement\".", field: "change")
+                .invalidBody,
+                """
+                A "change" or a "replacement" is required for update, and not allowed for other operations.
+                """, field: "change")
         }
     }
 
@@ -92,7 +94,8 @@ struct RuleTest: Sendable {
         let fields = try document(body, "change", allowingOperations: true)
         let replacement = try document(body, "replacement", allowingOperations: false)
         guard fields == nil || replacement == nil else {
-            throw ServiceError(.invalidBody, "Expected either a change or a replacement.", field: "replacement")
+            throw ServiceError(
+                .invalidBody, "Expected either a change or a replacement, found both.", field: "replacement")
         }
         return fields.map(Change.fields) ?? replacement.map(Change.replacement)
     }
@@ -113,7 +116,7 @@ struct RuleTest: Sendable {
         var code: String?
         /// The entry that was nearest to admitting it.
         var nearest: Obstacle?
-        /// What else stands in the way.
+        /// The other obstacles.
         var others: [Obstacle]?
     }
 

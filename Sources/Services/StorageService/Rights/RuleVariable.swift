@@ -83,7 +83,7 @@ struct ConditionContext: Sendable {
         /// An object that is read, or one inside another condition.
         case one
         case created, updated, deleted
-        /// What an update makes of an object, for a condition that does not mention states.
+        /// The result of an update, for a condition that does not mention states.
         case result
     }
 

@@ -26,7 +26,7 @@ extension RulesStore {
     /// Sets the rules of all named collections, or none. Rules that stay as they are get no new version.
     ///
     /// - Throws: `precondition-failed` if `base` is not the current revision, and the errors of `set` for one
-    ///   collection, with the field at fault.
+    ///   collection, naming the field.
     func set(_ new: AppRules, of space: AppSchema, by author: String) async throws -> AppRules.Plan {
         try await spaces.prepare(space)
         let checked = try await checked(new, of: space)
@@ -76,7 +76,7 @@ extension RulesStore {
         return checked
     }
 
-    /// Reads the rules of all collections and keeps others from changing them until the transaction ends.
+    /// Reads the rules of all collections and locks them until the transaction ends.
     private static func lock(of space: AppSchema, _ transaction: PostgresTransaction) async throws -> Stored {
         let table = try space.own("_collections")
         try await transaction.execute("LOCK TABLE \(table) IN SHARE ROW EXCLUSIVE MODE")

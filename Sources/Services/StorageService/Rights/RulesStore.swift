@@ -136,7 +136,7 @@ struct RulesStore: Sendable {
         let resolved = try rules.resolvingPointers(of: collection, known.mapValues(\.fields))
         let new = Dictionary(others.map { ($0.text, CollectionRules.none) }) { one, _ in one }
         try resolved.checkConditions(
-            at: RulePlace(
+            in: RuleScope(
                 space: space, collection: collection, collections: new.merging(known.mapValues(\.rules)) { $1 }))
         return resolved
     }

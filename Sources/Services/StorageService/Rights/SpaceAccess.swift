@@ -12,7 +12,9 @@ enum SpaceAccess: String, Sendable, CaseIterable {
     /// - Throws: `invalid-body` for anything but one of the names.
     init(_ value: JSONValue?) throws {
         guard case .string(let name) = value, let access = SpaceAccess(rawValue: name) else {
-            throw ServiceError(.invalidBody, "Expected \"closed\" or \"open\".", field: "access")
+            let found =
+                if case .string(let name) = value { JSONValue.excerpt(name) } else { value?.phrase ?? "nothing" }
+            throw ServiceError(.invalidBody, "Expected \"closed\" or \"open\", found \(found).", field: "access")
         }
         self = access
     }

@@ -31,18 +31,18 @@ struct CollectionSchema: Sendable {
         return checked("\(PostgresJSON(JSONValue.object(defaults).text)) || \(document)")
     }
 
-    /// - Throws: `document-refused`. `field` is the JSON Pointer of the first misfit; `findings` has the first ten.
+    /// - Throws: `document-refused`. `field` is the JSON Pointer of the first violation; `findings` has the first ten.
     func check(_ document: JSONValue, for access: Access) throws {
         guard case .object(let members) = document else { return }
-        let misfits = schema.misfits(of: .object(members.filter { SystemField(rawValue: $0.name) == nil }))
-        guard let first = misfits.first else { return }
+        let violations = schema.violations(of: .object(members.filter { SystemField(rawValue: $0.name) == nil }))
+        guard let first = violations.first else { return }
         // The caller did not write a field that is hidden from them, and must not learn about its value.
-        guard misfits.allSatisfy(access.shows) else {
+        guard violations.allSatisfy(access.shows) else {
             throw ServiceError(.documentRefused, "The object does not fit the collection's schema in a hidden field.")
         }
         throw ServiceError(
             .documentRefused, first.message, field: first.pointer,
-            findings: misfits.map { .init(.error, $0.code, at: $0.pointer, $0.message) })
+            findings: violations.map { .init(.error, $0.code, at: $0.pointer, $0.message) })
     }
 
     /// Checks a stored document.
@@ -56,7 +56,7 @@ struct CollectionSchema: Sendable {
     }
 }
 
-extension SchemaMisfit {
+extension SchemaViolation {
     /// The keyword as findings spell their codes: `min-length`.
     fileprivate var code: String {
         keyword.reduce(into: "") { $0 += $1.isUppercase ? "-" + $1.lowercased() : String($1) }
@@ -64,11 +64,11 @@ extension SchemaMisfit {
 }
 
 extension Access {
-    /// Whether the misfit says nothing about fields that are hidden from the caller.
-    fileprivate func shows(_ misfit: SchemaMisfit) -> Bool {
+    /// Whether the violation says nothing about fields that are hidden from the caller.
+    fileprivate func shows(_ violation: SchemaViolation) -> Bool {
         // The number of fields counts the hidden ones.
-        if misfit.pointer.isEmpty, misfit.keyword.hasSuffix("Properties") { return hidesNothing }
-        guard let field = misfit.topLevelMember, let path = try? FieldPath(field) else { return true }
+        if violation.pointer.isEmpty, violation.keyword.hasSuffix("Properties") { return hidesNothing }
+        guard let field = violation.topLevelMember, let path = try? FieldPath(field) else { return true }
         return (try? check(path)) != nil
     }
 }

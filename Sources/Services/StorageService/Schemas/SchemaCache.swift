@@ -7,7 +7,7 @@ final class SchemaCache: Sendable {
     private let spaces = Mutex<[AppSchema: [Int: CollectionSchema]]>([:])
 
     /// The schemas with these revisions, which are all that the space has. One that was replaced meanwhile is missing;
-    /// the collection's trigger then makes writers ask again.
+    /// the collection's trigger then makes writers load it again.
     func schemas(_ revisions: Set<Int>, of space: AppSchema, on postgres: PostgresClient) async throws
         -> [Int: CollectionSchema]
     {

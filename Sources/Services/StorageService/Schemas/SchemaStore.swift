@@ -32,8 +32,8 @@ struct SchemaStore: Sendable {
         return try row.decode(0)
     }
 
-    /// Checks all objects, and sets the schema if they fit, or if those that do not may stay. Creates the collection if
-    /// it is missing.
+    /// Checks all objects, and sets the schema if they fit or if `allowingExisting`. Creates the collection if it is
+    /// missing.
     ///
     /// The objects are read in one snapshot while writes continue. A transaction then checks what changed since the
     /// snapshot, and sets a trigger that refuses every document not checked against this schema. So every object is

@@ -13,7 +13,7 @@ struct SchemaWalk {
         (self.schema, self.table, self.collection) = (schema, table, collection)
     }
 
-    /// What the transaction sees, and the identity of the table.
+    /// The transaction's snapshot, and the identity of the table.
     func start(_ transaction: PostgresTransaction) async throws -> (snapshot: String, oid: Int) {
         let row = try await transaction.query(
             "SELECT pg_current_snapshot()::text, to_regclass(\(table.quoted))::oid::bigint")[0]
@@ -77,11 +77,11 @@ struct SchemaWalk {
     }
 }
 
-/// What the objects of a collection lack to fit a schema.
+/// The objects of a collection that do not fit a schema.
 struct SchemaReport: Codable, Sendable, Equatable {
     static let maximumListed = 20
 
-    struct Misfit: Codable, Sendable, Equatable {
+    struct Violation: Codable, Sendable, Equatable {
         var id: String
         /// The JSON Pointer of the first value that does not fit.
         var pointer: String
@@ -94,14 +94,14 @@ struct SchemaReport: Codable, Sendable, Equatable {
     /// The number of objects that do not fit.
     var misfits = 0
     /// The first of them.
-    var first: [Misfit] = []
+    var first: [Violation] = []
 
     mutating func record(_ id: String, _ problem: ServiceError) {
         // An object that was written during the check may be found twice.
         guard !first.contains(where: { $0.id == id }) else { return }
         misfits += 1
         guard first.count < Self.maximumListed else { return }
-        first.append(Misfit(id: id, pointer: problem.field ?? "", message: problem.detail ?? ""))
+        first.append(Violation(id: id, pointer: problem.field ?? "", message: problem.detail ?? ""))
     }
 
     /// Objects do not fit, and nothing has changed.

@@ -44,7 +44,7 @@ struct Housekeeping: PeriodicWork {
             } catch {
                 logger.error(
                     "Could not clean up a space; retrying in the next pass.",
-                    metadata: ["storage.schema": "\(schema)", "error": "\(error)"])
+                    metadata: ["storage.schema": "\(schema)", "error.cause": "\(error)"])
             }
         }
     }

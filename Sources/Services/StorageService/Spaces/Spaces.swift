@@ -96,14 +96,14 @@ final class Spaces: Sendable {
             return ServiceError(
                 .limitExceeded,
                 """
-                The rules look at other objects for each object that the filter finds, and that takes too long. Filter \
+                The rules read other objects for each object that the filter finds, and that takes too long. Filter \
                 by a field that narrows the list and is served by an index.
                 """, field: "where", cause: error.description)
         }
         return error.clientProblem ?? error
     }
 
-    /// Makes the next `prepare` ask the database again.
+    /// Makes the next `prepare` query the database again.
     func forget(_ space: AppSchema) {
         _ = known.withLock { $0.remove(space) }
     }

@@ -11,9 +11,9 @@ struct CSVColumns: Sendable {
         /// The name without the type.
         var name: String
         var type: ColumnType?
-        var guess = ColumnGuess()
+        var inference = ColumnTypeInference()
 
-        var effectiveType: ColumnType { type ?? guess.type }
+        var effectiveType: ColumnType { type ?? inference.type }
     }
 
     private struct Node: Sendable {
@@ -56,8 +56,8 @@ struct CSVColumns: Sendable {
     var isTypeMissing: Bool { columns.contains { $0.type == nil } }
 
     /// Narrows down the columns' types by the cells of a line.
-    mutating func see(_ cells: [RawRecord.Cell]) {
-        for (index, cell) in cells.prefix(columns.count).enumerated() { columns[index].guess.see(cell) }
+    mutating func observe(_ cells: [RawRecord.Cell]) {
+        for (index, cell) in cells.prefix(columns.count).enumerated() { columns[index].inference.observe(cell) }
     }
 
     /// Converts a line to the text of a JSON object. Empty cells have no value, or null if requested.
@@ -93,7 +93,7 @@ struct CSVColumns: Sendable {
         case .created?, .updated?, .deleted?:
             if cell.text.isEmpty { return nil }
             guard let date = CellKind.date(cell.text.trimmingCharacters(in: .whitespaces)) else {
-                throw RecordFault(reason: "Expected a time.", field: column.name)
+                throw RecordFault(reason: "Expected a time, found other text.", field: column.name)
             }
             return JSONValue.quote(Timestamps.text(date))
         case .id?: return cell.text.isEmpty ? nil : JSONValue.quote(cell.text)

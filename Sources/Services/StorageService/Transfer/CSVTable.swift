@@ -19,7 +19,7 @@ struct CSVTable: Sendable {
         private(set) var members: [FieldName: Shape] = [:]
         private(set) var names: [FieldName] = []
 
-        mutating func see(_ value: JSONValue, depth: Int = 1) {
+        mutating func observe(_ value: JSONValue, depth: Int = 1) {
             switch value {
             case .null: kinds.insert(.null)
             case .bool: kinds.insert(.boolean)
@@ -35,19 +35,19 @@ struct CSVTable: Sendable {
                     kinds.insert(.json)
                 } else {
                     hasObjects = true
-                    for member in members { seeMember(member.name, member.value, depth: depth + 1) }
+                    for member in members { observeMember(member.name, member.value, depth: depth + 1) }
                 }
             }
         }
 
-        mutating func seeMember(_ name: String, _ value: JSONValue, depth: Int) {
+        mutating func observeMember(_ name: String, _ value: JSONValue, depth: Int) {
             let name = FieldName(name)
             if members[name] == nil {
                 guard names.count <= TransferLimits.columns else { return }
                 names.append(name)
                 members[name] = Shape()
             }
-            members[name]?.see(value, depth: depth)
+            members[name]?.observe(value, depth: depth)
         }
 
         var type: ColumnType {
@@ -120,8 +120,8 @@ struct CSVTable: Sendable {
         }
     }
 
-    /// Quotes the text where RFC 4180 requires it, and also where a reader would drop spaces or an empty string, or
-    /// would split at `;` or a tab.
+    /// Quotes the text if RFC 4180 requires it, and also if a reader might otherwise drop spaces or an empty string, or
+    /// split the text at `;` or a tab.
     private static func cell(_ text: String) -> String {
         let isPlain =
             !text.isEmpty && !text.hasPrefix(" ") && !text.hasSuffix(" ")

@@ -49,10 +49,10 @@ struct CollectionExport: Sendable {
         try await walk.portions { rows in
             for row in rows {
                 guard case .object(let members) = try Self.object(row) else { continue }
-                for member in members { shape.seeMember(member.name, member.value, depth: 1) }
+                for member in members { shape.observeMember(member.name, member.value, depth: 1) }
             }
         }
-        if shape.names.isEmpty { shape.seeMember(SystemField.id.rawValue, .string(""), depth: 1) }
+        if shape.names.isEmpty { shape.observeMember(SystemField.id.rawValue, .string(""), depth: 1) }
         return try CSVTable(shape, areHeadersTyped: areHeadersTyped)
     }
 

@@ -28,7 +28,7 @@ enum ColumnType: String, Codable, Sendable, CaseIterable {
         case .null: return trimmed == "null" ? "null" : JSONValue.quote(cell.text)
         case .json:
             guard let value = try? JSONValue(parsing: cell.text.utf8) else {
-                throw RecordFault(reason: "Expected JSON.", field: column)
+                throw RecordFault(reason: "Expected JSON, found other text.", field: column)
             }
             return value.text
         case .number, .boolean, .date:
@@ -37,7 +37,8 @@ enum ColumnType: String, Codable, Sendable, CaseIterable {
             case (.number, .number): return trimmed
             case (.boolean, .boolean(let value)): return value ? "true" : "false"
             case (.date, .date(let date)): return #"{"__type":"Date","iso":"\#(Timestamps.text(date))"}"#
-            default: throw RecordFault(reason: "Expected a \(rawValue).", field: column)
+            // The cell is not quoted: the report is stored with the job, and the cell may be personal data.
+            default: throw RecordFault(reason: "Expected a \(rawValue), found other text.", field: column)
             }
         }
     }
@@ -93,14 +94,14 @@ enum CellKind: Equatable {
 }
 
 /// The type of a column, inferred cell by cell.
-struct ColumnGuess: Sendable {
+struct ColumnTypeInference: Sendable {
     private(set) var filled = 0
     private var numbers = 0
     private var booleans = 0
     private var dates = 0
     private var nullWords = 0
 
-    mutating func see(_ cell: RawRecord.Cell) {
+    mutating func observe(_ cell: RawRecord.Cell) {
         guard !cell.text.isEmpty else { return }
         filled += 1
         // A column that has become text stays text.

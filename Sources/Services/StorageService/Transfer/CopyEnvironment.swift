@@ -11,8 +11,8 @@ import MartletPostgres
 /// of it is one transaction, so a copy that fails or is cancelled leaves the test data unchanged. Live data is only
 /// read, by the role `app_<id>_copy`.
 ///
-/// The bytes of files are copied as well. Those of a failed copy and those that test had before become orphans and are
-/// removed by the next collection.
+/// The bytes of files are copied as well. Those of a failed copy, and those that test had before, become orphans, which
+/// `OrphanFileSweep` removes.
 struct CopyEnvironment: JobHandler {
     static let kind = "copy"
     static let retries = JobRetries(maximumAttempts: 3)
@@ -69,19 +69,20 @@ struct CopyEnvironment: JobHandler {
                     try await job.report(
                         JobProgress(done: report.objects, total: report.objects, message: "\(report.files) files"))
                 }
-                try await copy.keep(page)
+                try await copy.insertRows(of: page)
                 path = page.count < Self.filePage ? nil : page.last?.path
             }
             // Unfinished builds would hold locks on the tables to be replaced.
             try await transfers.builds.stop(of: test)
-            try await copy.takePlace(tables)
-            try await copy.own()
-            try await copy.ownFiles()
+            try await copy.replaceTables(tables)
+            try await copy.copyOwnTables()
+            try await copy.copyFileRows()
             try await copy.close()
-            // Not `job.finish`, because the job's row has changed since this transaction's snapshot. Repeating a copy
-            // does no harm.
+            // The transaction cannot end the job with `job.finish`, because the job's row has changed since the
+            // transaction's snapshot. So the job may run twice, but repeating a copy does no harm.
             try await job.report(
-                JobProgress(done: report.objects, total: report.objects, message: "taking place"), isImportant: true)
+                JobProgress(done: report.objects, total: report.objects, message: "replacing the test data"),
+                isImportant: true)
             return report
         }
         transfers.rights.forgetAll()
@@ -119,10 +120,10 @@ struct EnvironmentCopy {
 
     func begin(_ table: Table) async throws {
         let interim = try identifier(test, table.interim)
-        try await become(test.role)
+        try await setRole(test.role)
         try await CollectionStore.makeTable(interim, in: transaction)
         try await transaction.executeScript("GRANT SELECT, INSERT ON \(interim.quoted) TO \(try copier.quoted)")
-        try await become(try copier)
+        try await setRole(try copier)
     }
 
     /// Copies the objects after an id; returns their number, and the last id.
@@ -149,7 +150,7 @@ struct EnvironmentCopy {
             WHERE t.relname = \(table.name) AND t.relnamespace = to_regnamespace(quote_ident(\(live.schema)))
                 AND obj_description(i.oid, 'pg_class') IS NOT NULL ORDER BY i.oid
             """)
-        try await become(test.role)
+        try await setRole(test.role)
         try await transaction.executeScript(
             "REVOKE ALL ON \(interim.quoted) FROM \(try copier.quoted)", timeout: timeout)
         try await CollectionStore.makeIndexes(interim, in: transaction, timeout: timeout)
@@ -167,8 +168,8 @@ struct EnvironmentCopy {
     }
 
     /// Drops test's old tables, and gives the new ones their names.
-    func takePlace(_ tables: [Table]) async throws {
-        try await become(test.role)
+    func replaceTables(_ tables: [Table]) async throws {
+        try await setRole(test.role)
         try await Self.dropCollections(of: test, in: transaction)
         try await Self.raiseFloor(of: tables.map(\.name), in: test, transaction)
         for table in tables {
@@ -181,14 +182,14 @@ struct EnvironmentCopy {
     }
 
     /// Copies rules, schemas, roles and relations. Schemas hold from now on; the objects are copied as they are.
-    func own() async throws {
+    func copyOwnTables() async throws {
         for name in ["_collections", "_roles", "_role_members", "_role_managers", "_relations"] {
-            try await become(live.role)
+            try await setRole(live.role)
             // The cursor keeps the privileges of the role that declared it.
             try await transaction.execute(
                 "DECLARE kept NO SCROLL CURSOR FOR SELECT to_jsonb(t)::text FROM \(try identifier(live, name)) AS t",
                 timeout: timeout)
-            try await become(test.role)
+            try await setRole(test.role)
             let table = try identifier(test, name)
             while true {
                 let rows = try await transaction.query("FETCH 5000 FROM kept", timeout: timeout).map {
@@ -210,16 +211,16 @@ struct EnvironmentCopy {
         }
     }
 
-    /// Closes the test environment to clients, in the same transaction: the users who may sign up in test differ from
-    /// those in live. What is closed in live because no rule allows it is also closed in the copy, even after the copy
-    /// is opened.
+    /// Closes the test environment to clients in the same transaction, because other users may sign up in test than in
+    /// live. An operation that no rule allows in a closed live environment is also closed in the copy, even after the
+    /// copy is opened.
     func close() async throws {
         try await transaction.executeScript("RESET ROLE")
         let rows = try await transaction.query("SELECT access FROM storage.spaces WHERE schema = \(live.schema)")
         if SpaceAccess(stored: try rows.first?.decode(0, as: String?.self), in: .live) == .closed {
             try await SpaceAccess.closed.set(in: test, transaction)
         }
-        try await become(test.role)
+        try await setRole(test.role)
         try await transaction.execute("INSERT INTO \(try identifier(test, "_closed")) DEFAULT VALUES")
         try await transaction.execute("SELECT pg_notify(\(RightsStore.channel), \(test.schema))")
     }
@@ -238,14 +239,14 @@ struct EnvironmentCopy {
     private static let interimFiles = "_copy_files"
 
     func beginFiles() async throws {
-        try await become(test.role)
+        try await setRole(test.role)
         let (interim, own) = (try identifier(test, Self.interimFiles), try identifier(test, "_files"))
         try await transaction.executeScript("CREATE TABLE \(interim.quoted) (LIKE \(own.quoted))")
     }
 
     /// Live's readable files after a path, each with a blob name for its bytes in test.
     func files(after path: String, limit: Int) async throws -> [File] {
-        try await become(live.role)
+        try await setRole(live.role)
         var query: PostgresQuery = """
             SELECT path, blob, size, to_jsonb(f)::text FROM \(try identifier(live, "_files")) AS f
             WHERE path > \(path) AND state IS NULL ORDER BY path LIMIT \(limit)
@@ -262,9 +263,9 @@ struct EnvironmentCopy {
         }
     }
 
-    func keep(_ files: [File]) async throws {
+    func insertRows(of files: [File]) async throws {
         guard !files.isEmpty else { return }
-        try await become(test.role)
+        try await setRole(test.role)
         let interim = try identifier(test, Self.interimFiles)
         let rows = PostgresJSON("[" + files.map(\.row).joined(separator: ",") + "]")
         try await transaction.execute(
@@ -273,8 +274,8 @@ struct EnvironmentCopy {
     }
 
     /// Called after the transaction has dropped test's old files.
-    func ownFiles() async throws {
-        try await become(test.role)
+    func copyFileRows() async throws {
+        try await setRole(test.role)
         let (interim, own) = (try identifier(test, Self.interimFiles), try identifier(test, "_files"))
         try await transaction.execute("INSERT INTO \(own) SELECT * FROM \(interim)", timeout: timeout)
         try await transaction.executeScript("DROP TABLE \(interim.quoted)")
@@ -347,7 +348,7 @@ struct EnvironmentCopy {
         return identifier
     }
 
-    private func become(_ role: PostgresIdentifier) async throws {
+    private func setRole(_ role: PostgresIdentifier) async throws {
         try await transaction.executeScript("SET LOCAL ROLE \(role.quoted)")
     }
 }

@@ -5,8 +5,8 @@ import MartletHTTP
 import MartletJobs
 import MartletPostgres
 
-/// Keeps clients out of the copy until `OpenEnvironment`, because test may let people sign up who could not sign up in
-/// live. An app can have one waiting or running copy at a time; another is a `conflict`.
+/// Keeps clients out of the copy until `OpenEnvironment`, because people who cannot sign up in live may be able to in
+/// test. An app can have one waiting or running copy at a time; another is a `conflict`.
 struct StartEnvironmentCopy: Endpoint {
     static let route = Route(
         .post, "/environment/copy", "copyEnvironment",
@@ -64,7 +64,7 @@ struct OpenEnvironment: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let test = try SpaceName(appID: context.liveSpace.appID, environment: .test).space
         guard let isOpen = try await BodyFields(request, ["open"]).flag("open") else {
-            throw ServiceError(.invalidBody, "Expected true or false.", field: "open")
+            throw ServiceError(.invalidBody, "Expected true or false, found nothing.", field: "open")
         }
         let closed = try test.own("_closed")
         try await transfers.spaces.prepare(test)

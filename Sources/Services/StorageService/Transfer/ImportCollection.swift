@@ -25,7 +25,7 @@ struct ImportCollection: JobHandler {
         try await transfers.spaces.prepare(space)
         guard let stage = ImportStage(postgres: transfers.postgres, space: space, collection: collection, job: job.id)
         else {
-            throw JobFailure(code: ErrorCode.invalidName.rawValue, detail: "The collection's name is not acceptable.")
+            throw JobFailure(code: ErrorCode.invalidName.rawValue, detail: "The collection's name is not valid.")
         }
         let result: Result<ImportReport, any Error>
         do {
@@ -79,7 +79,7 @@ struct ImportCollection: JobHandler {
         }
 
         mutating func perform() async throws -> ImportReport {
-            try await stage.dropForgotten()
+            try await stage.dropAbandoned()
             try await stage.create()
             do {
                 if options.format == .csv { try await readColumns() }
@@ -120,7 +120,7 @@ struct ImportCollection: JobHandler {
                     if columns?.isTypeMissing == false { throw TypesKnown() }
                     position += portion.readableBytes
                     try await job.report(
-                        JobProgress(done: position, total: options.sizeInBytes, message: "finding types"))
+                        JobProgress(done: position, total: options.sizeInBytes, message: "detecting column types"))
                 }
                 try checkEnd(position)
                 try inspectColumns(try splitter.finish())
@@ -128,7 +128,7 @@ struct ImportCollection: JobHandler {
             report.delimiter = splitter.delimiter.map { String(UnicodeScalar($0)) }
             guard let columns else { throw FileFault(line: 1, reason: "The file has no header.") }
             report.columns = columns.columns.map {
-                .init(name: $0.name, type: $0.effectiveType, filled: $0.guess.filled)
+                .init(name: $0.name, type: $0.effectiveType, filled: $0.inference.filled)
             }
         }
 
@@ -139,7 +139,7 @@ struct ImportCollection: JobHandler {
                 switch record.content {
                 case .cells(let cells) where columns == nil:
                     columns = try CSVColumns(header: cells, types: options.types, id: options.idField)
-                case .cells(let cells): columns?.see(cells)
+                case .cells(let cells): columns?.observe(cells)
                 case .bad(let reason) where columns == nil: throw FileFault(line: record.line, reason: reason)
                 default: break
                 }

@@ -56,21 +56,19 @@ struct ImportOptions: Codable, Sendable {
         dryRun = try ListQuery.flag("dryRun", in: request)
         skipBad = try ListQuery.flag("skipBad", in: request)
         emptyIsNull = try ListQuery.flag("emptyIsNull", in: request)
-        guard let existing = Existing(rawValue: String(parameters["existing"] ?? "refuse")) else {
-            throw ServiceError(.invalidParameter, "Expected refuse, replace or skip.", field: "existing")
-        }
-        self.existing = existing
+        existing = try request.choice("existing") ?? .refuse
         delimiter = try Self.delimiter(parameters["delimiter"])
         types = try Self.types(parameters["types"])
         idField = parameters["idField"].map(String.init)
         if let idField, idField.isEmpty || idField.utf8.count > 128 || idField.holds(".") {
-            throw ServiceError(.invalidParameter, "Expected the name of a top-level field.", field: "idField")
+            throw ServiceError.unexpectedParameter(
+                "idField", expected: "the name of a top-level field", found: idField[...])
         }
         let csvOnly: [(name: String, isGiven: Bool)] = [
             ("delimiter", delimiter != nil), ("types", !types.isEmpty), ("emptyIsNull", emptyIsNull),
         ]
         if format != .csv, let wrong = csvOnly.first(where: \.isGiven) {
-            throw ServiceError(.invalidParameter, "It is only allowed with format=csv.", field: wrong.name)
+            throw ServiceError(.invalidParameter, "This parameter is only allowed with format=csv.", field: wrong.name)
         }
     }
 
@@ -79,7 +77,9 @@ struct ImportOptions: Codable, Sendable {
         case nil: return nil
         case ",", ";", "\t": return text.map(String.init)
         case "tab": return "\t"
-        default: throw ServiceError(.invalidParameter, "Expected a comma, a semicolon or tab.", field: "delimiter")
+        case let text?:
+            throw ServiceError.unexpectedParameter(
+                "delimiter", expected: "a comma, a semicolon or a tab", found: text)
         }
     }
 
@@ -92,7 +92,8 @@ struct ImportOptions: Codable, Sendable {
                 types.count < TransferLimits.columns
             else {
                 let names = ColumnType.allCases.map(\.rawValue).joined(separator: ", ")
-                throw ServiceError(.invalidParameter, "Expected column:type, …; types are \(names).", field: "types")
+                throw ServiceError.unexpectedParameter(
+                    "types", expected: "column:type, with one of the types \(names)", found: entry)
             }
             types[String(entry[..<colon])] = type
         }

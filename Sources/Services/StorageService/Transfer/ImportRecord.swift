@@ -76,10 +76,10 @@ struct ImportRecord: Sendable {
         case .null: return ""
         case .string(let text):
             guard let date = Timestamps.date(text), date.timeIntervalSince1970.magnitude < 1e11 else {
-                throw RecordFault(reason: "Expected a time as in RFC 3339.", field: field)
+                throw RecordFault(reason: "Expected a time as in RFC 3339, found other text.", field: field)
             }
             return Timestamps.text(date)
-        default: throw RecordFault(reason: "Expected a time as in RFC 3339.", field: field)
+        default: throw RecordFault(reason: "Expected a time as in RFC 3339, found \(value.phrase).", field: field)
         }
     }
 

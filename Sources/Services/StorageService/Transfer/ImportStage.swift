@@ -39,7 +39,7 @@ struct ImportStage: Sendable {
 
     /// Drops the stages of imports whose process died. No other import of the app can be running, because they share a
     /// lane.
-    func dropForgotten() async throws {
+    func dropAbandoned() async throws {
         let rows = try await run(
             "SELECT tablename::text FROM pg_tables WHERE schemaname = \(space.schema) AND tablename LIKE '\\_import\\_%'"
         )
@@ -88,7 +88,7 @@ struct ImportStage: Sendable {
         try await run("ANALYZE \(table)")
         var (count, first) = try await remove(
             """
-            SELECT n, line, 'The _id stands in line ' || first || ', too.' AS reason
+            SELECT n, line, 'The _id also occurs in line ' || first || '.' AS reason
             FROM (SELECT n, line, first_value(line) OVER same AS first, row_number() OVER same AS number
                 FROM \(table) WHERE given WINDOW same AS (PARTITION BY id ORDER BY n)) AS record
             WHERE number > 1

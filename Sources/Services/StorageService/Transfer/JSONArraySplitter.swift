@@ -3,7 +3,7 @@ import MartletCore
 /// Splits a JSON array into the texts of its elements.
 ///
 /// Only tracks brackets and strings; the caller must check whether an element is valid JSON. An element with invalid
-/// contents is one bad record, but text in which the end of an element is ambiguous is a fault of the file.
+/// contents is one bad record. If the end of an element cannot be determined, the whole file is invalid.
 struct JSONArraySplitter: RecordSplitter {
     private enum Place {
         case start
@@ -42,14 +42,15 @@ struct JSONArraySplitter: RecordSplitter {
         case .start:
             if isBlank { return }
             guard byte == UInt8(ascii: "[") else {
-                throw FileFault(line: line, reason: "The file is not a JSON array.")
+                throw FileFault(line: line, reason: "Expected a JSON array, which begins with [.")
             }
             place = .beforeElement(isFirst: true)
         case .beforeElement(let isFirst):
             if isBlank { return }
             if byte == UInt8(ascii: "]"), isFirst { return place = .end }
             guard byte != UInt8(ascii: ","), byte != UInt8(ascii: "]") else {
-                throw FileFault(line: line, reason: "An element is missing.")
+                let found = byte == UInt8(ascii: ",") ? "a comma" : "]"
+                throw FileFault(line: line, reason: "Expected an element of the array, found \(found).")
             }
             begin()
             try takeInElement(byte, isBlank, &records)

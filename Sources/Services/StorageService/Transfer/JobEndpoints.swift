@@ -24,13 +24,7 @@ struct ListJobs: Endpoint {
         let space = try context.space
         let parameters = request.uri.queryParameters
         let limit = try parameters["limit"].map { try ListQuery.integer($0, "limit", in: 1...100) } ?? 20
-        var before: UUID?
-        if let text = parameters["before"] {
-            guard let id = UUID(uuidString: String(text)) else {
-                throw ServiceError(.invalidParameter, "Expected a job's id (a UUID).", field: "before")
-            }
-            before = id
-        }
+        let before = try request.id("before")
         let jobs = try await transfers.jobs.jobs(scope: space.jobScope, before: before, limit: limit)
         let data = jobs.map(\.json.text).joined(separator: ",")
         return .json(ByteBuffer(string: "{\"count\":\(jobs.count),\"data\":[\(data)]}"))

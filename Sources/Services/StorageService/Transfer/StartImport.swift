@@ -77,7 +77,7 @@ struct StartImport: Endpoint {
                 let job = try await transfers.jobs.enqueue(
                     ImportCollection.self, options, transfers.options(space), in: transaction)
             else { throw ServiceError(.conflict) }
-            try await transfers.spool.give(options.file, to: job, in: transaction)
+            try await transfers.spool.assign(options.file, to: job, in: transaction)
             return job
         }
     }

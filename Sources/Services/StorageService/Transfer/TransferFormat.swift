@@ -1,5 +1,6 @@
 import MartletAPI
 import MartletCore
+import MartletHTTP
 
 /// The file formats of import and export.
 enum TransferFormat: String, Codable, Sendable, CaseIterable {
@@ -12,8 +13,8 @@ enum TransferFormat: String, Codable, Sendable, CaseIterable {
 
     /// - Throws: `invalid-parameter`.
     init(parameter text: Substring?) throws {
-        guard let text, let format = TransferFormat(rawValue: String(text)) else {
-            throw ServiceError(.invalidParameter, "Expected json, jsonl or csv.", field: "format")
+        guard let format = TransferFormat(rawValue: String(text ?? "")) else {
+            throw ServiceError.unexpectedParameter("format", expected: "json, jsonl or csv", found: text ?? "")
         }
         self = format
     }

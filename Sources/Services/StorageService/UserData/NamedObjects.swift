@@ -37,8 +37,8 @@ struct NamedObjects: Sendable {
     /// A condition whose parts are all supported by indexes; nil if that is not possible.
     func condition() -> PostgresQuery? {
         var parts: [PostgresQuery] = ["readers @> ARRAY[\(userID)]", "writers @> ARRAY[\(userID)]"]
-        // Without its type, which the index contains for every pointer. The caller filters out other values with such a
-        // member.
+        // The pointer's `__type` is omitted, because the index has it for every pointer. The caller filters out other
+        // values with an equal `objectId`.
         let pointer = JSONValue.object([.init("objectId", .string(userID))])
         for field in fields {
             // In a path to an array, a number would be an index.

@@ -9,7 +9,7 @@ extension StoredUserData {
         let (members, transfers) = (try owner.space.own("_role_members"), try owner.space.own("_transfers"))
         let (managers, invitations) = (try owner.space.own("_role_managers"), try owner.space.own("_role_invitations"))
         let reports = try owner.space.own("_reports")
-        try await giveBackHiddenObjects(of: owner)
+        try await restoreWritersOfHiddenObjects(of: owner)
         let row = try await run(
             """
             WITH roles AS (DELETE FROM \(members) WHERE member = \(owner.id) RETURNING 1),
@@ -39,9 +39,9 @@ extension StoredUserData {
         """
     }
 
-    /// Makes the user the only writer again of hidden objects that only they could read or write, so that the erasure
-    /// of objects finds these.
-    private func giveBackHiddenObjects(of owner: Owner) async throws {
+    /// Makes the user the only writer again of hidden objects that nobody else could read or write. The erasure of
+    /// objects then finds them.
+    private func restoreWritersOfHiddenObjects(of owner: Owner) async throws {
         let reports = try owner.space.own("_reports")
         let alone = PostgresJSON(JSONValue.array([.string(owner.id)]).text)
         let rows = try await run(
@@ -96,7 +96,7 @@ extension StoredUserData {
     }
 
     /// Erases the user's files. Their bytes are left to `OrphanFileSweep`.
-    func eraseFiles(of owner: Owner, after path: String) async throws -> ([String: Int], UserDataPlace) {
+    func eraseFiles(of owner: Owner, after path: String) async throws -> ([String: Int], UserDataPosition) {
         let (files, history) = (try owner.space.own("_files"), try owner.space.own("_uploads"))
         guard let end = try await lastFile(after: path, of: owner) else { return ([:], .history(after: 0)) }
         let row = try await run(
@@ -119,7 +119,9 @@ extension StoredUserData {
     }
 
     /// Exports names and sizes but not the bytes, which the user can fetch by the files' addresses.
-    func exportFiles(of owner: Owner, after path: String, into lines: inout ByteBuffer) async throws -> UserDataPlace? {
+    func exportFiles(
+        of owner: Owner, after path: String, into lines: inout ByteBuffer
+    ) async throws -> UserDataPosition? {
         guard let end = try await lastFile(after: path, of: owner) else { return nil }
         let rows = try await run(
             """
@@ -132,12 +134,12 @@ extension StoredUserData {
     }
 
     /// Erases the history of uploads: the entries of deleted files, and otherwise only the user's name in them.
-    func eraseHistory(of owner: Owner, after id: Int64) async throws -> ([String: Int], UserDataPlace?) {
+    func eraseHistory(of owner: Owner, after id: Int64) async throws -> ([String: Int], UserDataPosition?) {
         let (files, history) = (try owner.space.own("_files"), try owner.space.own("_uploads"))
         let row = try await run(
             """
             WITH looked AS MATERIALIZED (
-                SELECT id, path, file, uploader, readers FROM \(history) WHERE id > \(id) ORDER BY id LIMIT \(Self.rowsPerLook)),
+                SELECT id, path, file, uploader, readers FROM \(history) WHERE id > \(id) ORDER BY id LIMIT \(Self.rowsPerScan)),
             old AS MATERIALIZED (
                 SELECT id, coalesce(uploader = \(owner.id), FALSE)
                     AND NOT EXISTS (SELECT FROM \(files) AS f WHERE f.path = l.path AND f.id = l.file) AS is_own
@@ -159,7 +161,7 @@ extension StoredUserData {
         try await run(
             """
             SELECT max(path) FROM (
-                SELECT path FROM \(try owner.space.own("_files")) WHERE path > \(path) ORDER BY path LIMIT \(Self.rowsPerLook)) AS looked
+                SELECT path FROM \(try owner.space.own("_files")) WHERE path > \(path) ORDER BY path LIMIT \(Self.rowsPerScan)) AS looked
             """, owner)[0].decode(0)
     }
 }

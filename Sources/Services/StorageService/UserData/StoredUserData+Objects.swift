@@ -42,7 +42,7 @@ extension StoredUserData {
         func rest(_ owner: Owner) -> PostgresQuery? {
             let fields = rules.sharerFields
             guard !fields.isEmpty else { return nil }
-            // With a value that counts as another user, so that the result is never NULL.
+            // The member `other` counts as another user, so that the result is never NULL.
             let paths = Self.paths(fields, in: "doc", and: "other")
             return """
                 (storage.without_user(jsonb_build_object('doc', doc, 'other', TRUE), \(paths), \(owner.id))->'doc')
@@ -59,7 +59,7 @@ extension StoredUserData {
 
     func eraseObjects(
         of owner: Owner, in collection: String, after id: String
-    ) async throws -> ([String: Int], UserDataPlace) {
+    ) async throws -> ([String: Int], UserDataPosition) {
         if id.isEmpty { try await eraseCopies(of: owner, in: collection) }
         guard let objects = try await objectRange(of: collection, after: id, in: owner) else {
             return ([:], .collections(after: collection))
@@ -100,7 +100,7 @@ extension StoredUserData {
     }
 
     private func erase(_ objects: ObjectRange, of owner: Owner, keepingFields: Bool = false) async throws -> (
-        [String: Int], UserDataPlace
+        [String: Int], UserDataPosition
     ) {
         let (table, relations) = (try objects.scope.table, try owner.space.own("_relations"))
         let collection = objects.scope.collection.text
@@ -140,7 +140,7 @@ extension StoredUserData {
     /// they were not hidden.
     func exportObjects(
         of owner: Owner, in collection: String, after id: String, into lines: inout ByteBuffer
-    ) async throws -> UserDataPlace {
+    ) async throws -> UserDataPosition {
         guard let objects = try await objectRange(of: collection, after: id, in: owner, includingHidden: true) else {
             return .collections(after: collection)
         }
@@ -196,7 +196,7 @@ extension StoredUserData {
             let row = try await run(
                 """
                 SELECT (SELECT rules::text FROM \(try owner.space.own("_collections")) WHERE name = \(collection)), max(id)
-                FROM (SELECT id FROM \(try scope.table) WHERE id > \(id) ORDER BY id LIMIT \(Self.rowsPerLook)) AS looked
+                FROM (SELECT id FROM \(try scope.table) WHERE id > \(id) ORDER BY id LIMIT \(Self.rowsPerScan)) AS looked
                 """, owner)[0]
             guard let text: String = try row.decode(0), let end: String = try row.decode(1) else { return nil }
             let rules = try CollectionRules(JSONValue(parsing: text.utf8))
@@ -213,6 +213,7 @@ extension StoredUserData {
             return nil
         }
     }
+
     /// The first ids, in order, of the given ones and of hidden objects.
     private func withHidden(_ ids: [String], in collection: String, after id: String, _ owner: Owner) async throws
         -> [String]

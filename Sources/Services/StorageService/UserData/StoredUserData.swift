@@ -9,16 +9,16 @@ import NIOCore
 ///
 /// An object is the user's own if no one else may write it: they are its only reader or writer, or the fields through
 /// which the collection's rules let users change it name no one else. Own objects are erased and recorded in the change
-/// log like any other deletion. From other objects only the user is removed. `before…` hooks are not asked, but
-/// `after…` hooks are notified.
+/// log like any other deletion. From other objects only the user is removed. `before…` hooks are not called, and
+/// `after…` hooks are.
 ///
-/// Objects are found by indexes (`NamedObjects`), files by scanning, in the order of `UserDataPlace`. A collection
+/// Objects are found by indexes (`NamedObjects`), files by scanning, in the order of `UserDataPosition`. A collection
 /// whose index is not built yet is scanned, too.
 struct StoredUserData: UserDataHolder {
     /// The maximum number of rows changed by one transaction.
     static let rowsPerSlice = 500
     /// The maximum number of rows read by one statement.
-    static let rowsPerLook = 10_000
+    static let rowsPerScan = 10_000
     static let exportedBytesPerCall = 1 << 20
     private static let timePerCall: Duration = .seconds(2)
 
@@ -37,10 +37,10 @@ struct StoredUserData: UserDataHolder {
             let principal = Principal(
                 kind: .service, appID: request.app, appNumber: 0, environment: request.environment, credentialID: "")
             guard let space = try? AppSchema(principal) else {
-                throw ServiceError(.invalidBody, "Expected an app's id.", field: "app")
+                throw ServiceError.unexpectedMember("app", expected: "an app's id", found: request.app)
             }
             guard let id = UserID(request.user) else {
-                throw ServiceError(.invalidBody, "Expected a user's id.", field: "user")
+                throw ServiceError.unexpectedMember("user", expected: "a user's id", found: request.user)
             }
             self.id = id.text
             self.space = space
@@ -48,33 +48,33 @@ struct StoredUserData: UserDataHolder {
     }
 
     func erase(_ request: UserDataRequest) async throws -> UserErasure {
-        var place = try UserDataPlace(request.after)
+        var position = try UserDataPosition(request.after)
         let owner = try Owner(request)
         guard try await exists(owner.space) else { return UserErasure() }
         var erased: [String: Int] = [:]
         let end = ContinuousClock.now + Self.timePerCall
         repeat {
-            let (counts, next) = try await eraseSlice(of: owner, at: place)
+            let (counts, next) = try await eraseSlice(of: owner, at: position)
             erased.merge(counts.filter { $0.value > 0 }) { $0 + $1 }
             guard let next else { return UserErasure(erased: erased) }
-            place = next
+            position = next
         } while ContinuousClock.now < end && erased.values.reduce(0, +) < Self.rowsPerSlice
-        return UserErasure(erased: erased, next: place.token)
+        return UserErasure(erased: erased, next: position.token)
     }
 
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
-        var place = try UserDataPlace(request.after)
+        var position = try UserDataPosition(request.after)
         let owner = try Owner(request)
         guard try await exists(owner.space) else { return UserDataPortion() }
         var lines = ByteBuffer()
         let end = ContinuousClock.now + Self.timePerCall
         repeat {
-            guard let next = try await exportSlice(of: owner, at: place, into: &lines) else {
+            guard let next = try await exportSlice(of: owner, at: position, into: &lines) else {
                 return UserDataPortion(lines: lines)
             }
-            place = next
+            position = next
         } while ContinuousClock.now < end && lines.readableBytes < Self.exportedBytesPerCall
-        return UserDataPortion(lines: lines, next: place.token)
+        return UserDataPortion(lines: lines, next: position.token)
     }
 
     /// Whether the app's space exists; it is not created for a user without data.
@@ -82,9 +82,11 @@ struct StoredUserData: UserDataHolder {
         try await !postgres.query("SELECT FROM storage.spaces WHERE schema = \(space.schema) AND version > 0").isEmpty
     }
 
-    /// Erases a slice of the data at a place; returns the number of erased items and the next place.
-    private func eraseSlice(of owner: Owner, at place: UserDataPlace) async throws -> ([String: Int], UserDataPlace?) {
-        switch place {
+    /// Erases a slice of the data at a position; returns the number of erased items and the next position.
+    private func eraseSlice(
+        of owner: Owner, at position: UserDataPosition
+    ) async throws -> ([String: Int], UserDataPosition?) {
+        switch position {
         case .roles:
             try await eraseDocument(of: owner)
             return (try await eraseRolesAndUploads(of: owner), .collections(after: ""))
@@ -95,10 +97,10 @@ struct StoredUserData: UserDataHolder {
         }
     }
 
-    private func exportSlice(of owner: Owner, at place: UserDataPlace, into lines: inout ByteBuffer) async throws
-        -> UserDataPlace?
+    private func exportSlice(of owner: Owner, at position: UserDataPosition, into lines: inout ByteBuffer) async throws
+        -> UserDataPosition?
     {
-        switch place {
+        switch position {
         case .roles:
             try await exportRoles(of: owner, into: &lines)
             return .collections(after: "")
@@ -110,7 +112,7 @@ struct StoredUserData: UserDataHolder {
         }
     }
 
-    private func collection(after name: String, in owner: Owner) async throws -> UserDataPlace {
+    private func collection(after name: String, in owner: Owner) async throws -> UserDataPosition {
         let rows = try await run(
             "SELECT name FROM \(try owner.space.own("_collections")) WHERE name > \(name) ORDER BY name LIMIT 1", owner)
         return try rows.first.map { .objects(collection: try $0.decode(0), after: "") } ?? .files(after: "")
@@ -125,7 +127,7 @@ struct StoredUserData: UserDataHolder {
 }
 
 /// A position in a walk through all of an app's stored data.
-enum UserDataPlace: Equatable, Sendable {
+enum UserDataPosition: Equatable, Sendable {
     case roles
     case collections(after: String)
     case objects(collection: String, after: String)
@@ -133,7 +135,7 @@ enum UserDataPlace: Equatable, Sendable {
     /// The history of uploads.
     case history(after: Int64)
 
-    /// - Parameter token: The place as text; nil for the beginning.
+    /// - Parameter token: The position as text; nil for the beginning.
     /// - Throws: `invalid-body`.
     init(_ token: String?) throws {
         guard let token else {

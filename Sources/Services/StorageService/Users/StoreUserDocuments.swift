@@ -3,8 +3,8 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Stores public profiles in `_User`, at least once and in any order: a version that is not newer than the stored one
-/// changes nothing. For our own processes only.
+/// Stores public profiles in `_User`. They may arrive more than once and in any order: a version that is not newer than
+/// the stored one is ignored. For our own processes only.
 struct StoreUserDocuments: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/users/documents")
 
@@ -21,7 +21,7 @@ struct StoreUserDocuments: Endpoint {
         let principal = Principal(
             kind: .service, appID: body.app, appNumber: 0, environment: body.environment, credentialID: "")
         guard let space = try? AppSchema(principal) else {
-            throw ServiceError(.invalidBody, "Expected an app's id.", field: "app")
+            throw ServiceError.unexpectedMember("app", expected: "an app's id", found: body.app)
         }
         try await documents.store(body.users, in: space)
         return .json("{}")

@@ -46,7 +46,7 @@ struct UserDocumentStore: Sendable {
         return .object(members)
     }
 
-    /// Logs no change for a document that stays as it is, for example when only the address was verified.
+    /// Appends no change to the log if the document stays as it is, for example when only the address was verified.
     private static func statement(_ items: PostgresJSON, _ ids: [String], _ scope: QueryScope) throws -> PostgresQuery {
         let table = try scope.table
         return """

@@ -35,7 +35,7 @@ struct ContinueTransfer: Endpoint {
         }
         let offset = try Tus.number(Tus.uploadOffset, of: request)
         let (scope, id) = (try await context.fileScope(rights), context.component("id"))
-        let now = uploads.intake.settings.now()
+        let now = uploads.receiver.settings.now()
         guard let transfer = try await uploads.store.find(id, at: now, in: scope) else {
             throw ServiceError(.uploadNotFound)
         }

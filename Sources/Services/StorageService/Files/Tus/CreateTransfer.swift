@@ -33,16 +33,17 @@ struct CreateTransfer: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try Tus.check(request)
         let scope = try await context.fileScope(rights)
-        let settings = uploads.intake.settings
+        let settings = uploads.receiver.settings
         let size = try Tus.number(Tus.uploadLength, of: request)
         guard size <= settings.maximumSizeInBytes else {
             throw ServiceError(.payloadTooLarge, "A file may have at most \(settings.maximumSizeInBytes) bytes.")
         }
         let metadata = try Tus.metadata(request)
         guard let path = metadata["path"] ?? metadata["filename"] else {
-            throw ServiceError(.invalidParameter, "It must contain a path or a filename.", field: "Upload-Metadata")
+            throw ServiceError(
+                .invalidParameter, "Expected a path or a filename, found neither.", field: "Upload-Metadata")
         }
-        let declaration = FileIntake.Declaration(
+        let declaration = FileReceiver.Declaration(
             path: try FilePath(path), contentType: metadata["filetype"],
             grants: FileGrants(
                 readers: try FileGrants.list(metadata["readers"], field: "readers"),

@@ -33,8 +33,9 @@ struct OverrideTransfer: Endpoint {
         switch request.headers[Self.method] {
         case "PATCH": return try await ContinueTransfer(uploads: uploads, rights: rights).respond(to: request, context)
         case "DELETE": return try await DeleteTransfer(uploads: uploads, rights: rights).respond(to: request, context)
-        default:
-            throw ServiceError(.invalidParameter, "Expected PATCH or DELETE.", field: Self.method.rawName)
+        case let name:
+            throw ServiceError.unexpectedParameter(
+                Self.method.rawName[...], expected: "PATCH or DELETE", found: name?[...] ?? "")
         }
     }
 }

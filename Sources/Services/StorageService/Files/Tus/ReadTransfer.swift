@@ -25,7 +25,7 @@ struct ReadTransfer: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try Tus.check(request)
         let scope = try await context.fileScope(rights)
-        let now = uploads.intake.settings.now()
+        let now = uploads.receiver.settings.now()
         guard let transfer = try await uploads.store.find(context.component("id"), at: now, in: scope) else {
             throw ErrorWithHeaders(ServiceError(.uploadNotFound), [Tus.resumable: Tus.version])
         }

@@ -29,7 +29,8 @@ enum Tus {
     /// - Throws: `invalid-parameter` naming the header.
     static func number(_ name: HTTPField.Name, of request: Request) throws -> Int {
         guard let text = request.headers[name], let number = Int(text), number >= 0, String(number) == text else {
-            throw ServiceError(.invalidParameter, "This header must be a whole number.", field: name.rawName)
+            throw ServiceError.unexpectedParameter(
+                name.rawName[...], expected: "a whole number", found: request.headers[name]?[...] ?? "")
         }
         return number
     }
@@ -48,8 +49,8 @@ enum Tus {
                 !value.unicodeScalars.contains(where: { $0.properties.generalCategory == .control }),
                 metadata.updateValue(value, forKey: String(key)) == nil
             else {
-                throw ServiceError(
-                    .invalidParameter, "Expected a list of keys with base64 values.", field: "Upload-Metadata")
+                throw ServiceError.unexpectedParameter(
+                    "Upload-Metadata", expected: "different keys, each with a base64 value", found: pair)
             }
         }
         return metadata

@@ -45,7 +45,7 @@ struct TusUploadStore: Sendable {
     ///   without a user.
     /// - Throws: `limit-exceeded`, `file-quota-exceeded`.
     func create(
-        _ declaration: FileIntake.Declaration, sizeInBytes: Int, expires: Date, from address: String,
+        _ declaration: FileReceiver.Declaration, sizeInBytes: Int, expires: Date, from address: String,
         in scope: FileScope
     ) async throws -> String {
         let id = BlobName.random(in: scope.space.schema).id

@@ -8,9 +8,9 @@ import Synchronization
 /// Receives the parts of resumable uploads and assembles them.
 struct TusUploads: Sendable {
     let store: TusUploadStore
-    let intake: FileIntake
+    let receiver: FileReceiver
 
-    private var rights: RightsStore { intake.rights }
+    private var rights: RightsStore { receiver.rights }
 
     /// Stores as much of a request's body as arrives, even if the connection breaks, so that the upload can be resumed.
     /// Returns the new offset.
@@ -29,11 +29,11 @@ struct TusUploads: Sendable {
                 .limitExceeded, "An upload may have at most \(TusUploadStore.maximumParts) parts. Begin a new one.")
         }
         let blob = BlobName.random(in: scope.space.schema)
-        let written = try await intake.write(ArrivingBody(body), to: blob, limitInBytes: missing)
+        let written = try await receiver.write(ArrivingBody(body), to: blob, limitInBytes: missing)
         guard written.sizeInBytes > 0 else { return offset }
         guard try await store.append(blob, sizeInBytes: written.sizeInBytes, at: offset, to: transfer.id, in: scope)
         else {
-            try? await intake.settings.backend.remove(blob)
+            try? await receiver.settings.backend.remove(blob)
             throw ServiceError(.conflict, "Other bytes have already arrived at this offset.", field: "Upload-Offset")
         }
         return offset + written.sizeInBytes
@@ -48,15 +48,15 @@ struct TusUploads: Sendable {
         let scope = try await uploader(of: transfer, in: scope)
         try await store.files.checkWritable(transfer.path, in: scope)
         let blob = BlobName.random(in: scope.space.schema)
-        let backend = intake.settings.backend
+        let backend = receiver.settings.backend
         let parts = JoinedBlobs(
             transfer.parts.map { StoredPiece(blob: $0.blob, sizeInBytes: $0.sizeInBytes) }, in: backend)
         let written = try await backend.write(parts, to: blob, limitInBytes: transfer.sizeInBytes)
         let content = FileStore.Content(written, blob, declaredType: transfer.contentType)
-        let present = try await scope.present(rights)
-        guard try await store.finish(transfer, as: content, in: present) else {
+        let current = try await scope.refreshed(rights)
+        guard try await store.finish(transfer, as: content, in: current) else {
             try? await backend.remove(blob)
-            try await store.files.checkWritable(transfer.path, in: present)
+            try await store.files.checkWritable(transfer.path, in: current)
             return
         }
     }

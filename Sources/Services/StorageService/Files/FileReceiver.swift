@@ -7,7 +7,7 @@ import NIOCore
 
 /// Stores an uploaded file: first its bytes in the back end, then its row in the database. Nothing refers to the bytes
 /// before they are safe.
-struct FileIntake: Sendable {
+struct FileReceiver: Sendable {
     let files: FileStore
     let rights: RightsStore
     let settings: FileSettings
@@ -25,7 +25,7 @@ struct FileIntake: Sendable {
     ///
     /// - Throws: `payload-too-large`, `forbidden`, `precondition-failed`, `file-quota-exceeded`; no file is then
     ///   created or changed.
-    func take<Content: AsyncSequence & Sendable>(
+    func receive<Content: AsyncSequence & Sendable>(
         _ content: Content, as declaration: Declaration, in scope: FileScope
     ) async throws -> FileStore.Written where Content.Element == ByteBuffer {
         try await files.checkWritable(declaration.path, in: scope)
@@ -35,7 +35,7 @@ struct FileIntake: Sendable {
         do {
             return try await files.put(
                 FileStore.Content(written, blob, declaredType: declaration.contentType), at: declaration.path,
-                declaration.grants, if: declaration.condition, in: try await scope.present(rights))
+                declaration.grants, if: declaration.condition, in: try await scope.refreshed(rights))
         } catch let problem as ServiceError where problem.isCallersFault {
             // The row was certainly not written. After any other error it may have been, so the blob is left to
             // `OrphanFileSweep`.

@@ -4,7 +4,7 @@ import MartletCore
 import MartletPostgres
 
 /// The collection to which rules apply, with its space and all collections of that space.
-struct RulePlace: Sendable {
+struct RuleScope: Sendable {
     let space: AppSchema
     let collection: CollectionName
     /// The collections of the space.
