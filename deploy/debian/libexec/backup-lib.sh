@@ -59,6 +59,20 @@ file_snapshots() {
 # manifest ID: what was written down when the backup was made.
 manifest() { restic dump --tag "martlet,id:$1" latest "$work/manifest.json"; }
 
+# As the user of the cluster: PostgreSQL does not run as root.
+as_owner() { if ((EUID == 0)); then as_postgres "$@"; else (cd / && exec "$@"); fi; }
+
+# stop_scratch FOLDER: ends the PostgreSQL of a proof, whose data is in FOLDER/data, and removes FOLDER. The number that a killed
+# run has left may be another process's by now.
+stop_scratch() {
+    local process
+    process=$(head -n 1 "$1/data/postmaster.pid" 2> /dev/null || true)
+    if [[ /proc/$process/cwd -ef $1/data ]]; then
+        as_owner "$(dirname "$(readlink "/proc/$process/exe")")/pg_ctl" -D "$1/data" -m immediate -w stop > /dev/null || true
+    fi
+    rm -rf "${1:?}"
+}
+
 has_s3_files() { grep -q '^MARTLET\(_STORAGE\)\?_FILES_S3_BUCKET=.' "$settings/settings.env" 2> /dev/null; }
 
 # files_without_bytes FOLDER [--checksums]: prints the files in the database on `port` whose bytes are missing, or differ.
@@ -106,6 +120,12 @@ longest_interval() {
         # 13 times: a year of months.
         TZ=UTC systemd-analyze calendar --iterations=13 "$1" | sed -n 's/.*: [A-Z][a-z]* \([0-9-]* [0-9:]*\) UTC$/\1/p' | date -u -f - +%s
     } | awk 'NR > 1 && $1 - last > longest { longest = $1 - last } { last = $1 } END { if (longest) print longest }'
+}
+
+# is_stopped: whether this is ended by `systemctl stop` of its unit, and not because the machine shuts down or it took too long.
+is_stopped() {
+    [[ -n ${MARTLET_UNIT:-} ]] || return 1
+    [[ $(systemctl show --property=Result --value "$MARTLET_UNIT") == success && $(systemctl is-system-running) != stopping ]]
 }
 
 # report_failure COMMAND STATUS: on standard error, in the system's log and by mail.
