@@ -9,10 +9,13 @@ scripts=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 # Settings of backup.env. They are read, not run.
 # shellcheck disable=SC2034  # some are for those who source this file
 read_settings() {
-    local name value
+    local line name value
     full_every_days=7 retain_full=4 folder=/var/backups/martlet mail_to=
     retain_app=14 retain_app_days='' copy_apps_to='' app_files=$state/files app_analytics_files=$state/analytics
-    while IFS='=' read -r name value; do
+    # Not split by `read`, which takes one "=" away from the end of a value such as a key in base64.
+    while IFS= read -r line; do
+        [[ $line == *=* ]] || continue
+        name=${line%%=*} value=${line#*=}
         case $name in
             FULL_EVERY_DAYS) full_every_days=$value ;;
             RETAIN_FULL) retain_full=$value ;;
