@@ -107,14 +107,14 @@ struct DefinitionServer: Sendable {
 
     /// Nil if the server says that nothing has changed.
     func manifest(since entityTag: String?) async throws -> DefinitionStore.Answer? {
-        var request = await request("manifest")
+        var request = request("manifest")
         let device = api.configuration.device
         request.query += [
             ("client", device.appVersion), ("capabilities", options.components.capabilities), ("unit", deviceID),
         ]
         request.headers["if-none-match"] = entityTag
         request.maximumAnswerSize = DefinitionStore.maximumManifestSize
-        let response = try await api.send(request)
+        let response = try await events.send(request)
         if response.status == 304, entityTag != nil { return nil }
         guard response.status == 200, response.body.count <= DefinitionStore.maximumManifestSize else {
             throw MartletError(.definitionRefused, "The manifest is missing or too large.")
@@ -123,15 +123,14 @@ struct DefinitionServer: Sendable {
     }
 
     func part(_ part: DefinitionManifest.Part) async throws -> Data {
-        var request = await request("parts/" + part.sha256)
+        var request = request("parts/" + part.sha256)
         // An error response must fit, too.
         request.maximumAnswerSize = max(part.size, 64 << 10)
-        return try await api.send(request).body
+        return try await events.send(request).body
     }
 
-    private func request(_ path: String) async -> APIRequest {
+    private func request(_ path: String) -> APIRequest {
         var request = APIRequest("GET", "definitions/\(APIRequest.escape(name))/\(path)")
-        request.query = await events.query
         if let preview = options.preview { request.query.append(("preview", preview)) }
         return request
     }

@@ -185,6 +185,30 @@ struct RemoteConfigurationTests {
         }
     }
 
+    @Test func `calls of a server that does not know generations leave them out`() async throws {
+        let (open, close) = AsyncStream<Void>.makeStream()
+        defer { close.finish() }
+        let transport = ScriptedTransport { request, number in
+            guard request.url.path.hasSuffix("/config/events") else {
+                guard request.url.query == nil else {
+                    return HTTPResponse(400, ["code": "invalid-parameter", "field": "generation"])
+                }
+                return HTTPResponse(200, ["flags": [:]])
+            }
+            if number > 0 { for await _ in open {} }
+            let event = "event: open\ndata: {\"generation\":7,\"documents\":[]}\n\n"
+            return HTTPResponse(status: 200, body: Data(event.utf8))
+        }
+        let martlet = try Martlet.scripted(transport)
+        let listening = Task { for await _ in martlet.remote.updates() {} }
+        defer { listening.cancel() }
+        try await eventually("the event caused no call") {
+            transport.sent.last { $0.url.path.hasSuffix("/remote") }.map { $0.url.query == nil } == true
+        }
+        try await martlet.flags.refresh()
+        #expect(transport.sent.filter { $0.url.query != nil }.count == 1)
+    }
+
     @Test(.enabled(if: LiveServer.shared != nil))
     func `a publication reaches an app that listens, and changes its colours`() async throws {
         let server = try #require(LiveServer.shared)

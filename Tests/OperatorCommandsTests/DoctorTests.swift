@@ -73,6 +73,8 @@ import Testing
         // 1,800,000,000 is 2027-01-15T08:00:00Z.
         try write("backups.json", #"[{"id":"a","type":"full","time":"2027-01-15T08:00:00Z","sizeInBytes":1}]"#)
         #expect(lines(days: 1) == ["ok    ", "ok    ", "ok    ", "note  "])
+        let unproved = DoctorCommand.findings(DoctorCommand.backupState(in: folder), now: Self.now).last
+        #expect(unproved?.line.hasSuffix("none ever was; martlet backup verify") == true)
         try write("proof.json", #"{"id":"a","time":"2027-01-15T08:00:00Z","result":"good","seconds":1}"#)
         #expect(lines(days: 1) == ["ok    ", "ok    ", "ok    ", "ok    "])
         #expect(lines(days: 3) == ["WRONG ", "ok    ", "ok    ", "ok    "])

@@ -13,7 +13,10 @@ class Relay:
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.loop.run_forever, daemon=True)
         self.thread.start()
-        self.server = asyncio.run_coroutine_threadsafe(self.listen(), self.loop).result(10)
+        self.server = self.run(self.listen())
+
+    def run(self, work):
+        return asyncio.run_coroutine_threadsafe(work, self.loop).result(10)
 
     async def listen(self):
         return await asyncio.start_server(self.connected, "127.0.0.1", self.port + DISTANCE)
@@ -57,33 +60,41 @@ class Relay:
             delivery.cancel()
 
     def close(self):
-        """Ends every connection through the relay. Clients that reconnect reach the port directly."""
-        def end():
-            self.server.close()
-            for writer in list(self.writers):
-                writer.transport.abort()
-            self.loop.call_later(0.2, self.loop.stop)
-        self.loop.call_soon_threadsafe(end)
+        """Ends every connection through it, on both sides. New ones must not arrive any more."""
+        self.run(self.end())
+        self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join(10)
+        self.loop.close()
+
+    async def end(self):
+        self.server.close()
+        await asyncio.sleep(0.1)  # The connections that were accepted last are among the writers by then.
+        for writer in list(self.writers):
+            writer.transport.abort()
+        # The tasks of the connections notice that within the time for which they delay the end of what they read.
+        await asyncio.gather(*asyncio.all_tasks() - {asyncio.current_task()}, return_exceptions=True)
 
 
 @contextlib.contextmanager
 def delayed(port):
-    """Leads all connections to the port through a relay. Those that exist are reset when they are used."""
+    """Leads new connections to the port through a relay, and closes them at the end. Those that exist are reset when used."""
     relay = Relay(port)
     match = ["-p", "tcp", "--dport", str(port), "!", "-s", OWN_ADDRESS]
-    rules = [["-t", "nat", "OUTPUT", *match, "-j", "REDIRECT", "--to-ports", str(port + DISTANCE)],
-             ["-t", "filter", "INPUT", *match, "-j", "REJECT", "--reject-with", "tcp-reset"]]
-    done = []
+    redirect = ["-t", "nat", "OUTPUT", *match, "-j", "REDIRECT", "--to-ports", str(port + DISTANCE)]
+    direct = ["-t", "nat", "OUTPUT", *match, "-j", "ACCEPT"]
+    reset = ["-t", "filter", "INPUT", *match, "-j", "REJECT", "--reject-with", "tcp-reset"]
+    change("-A", redirect)
+    change("-A", reset)
     try:
-        for rule in rules:
-            change("-A", rule)
-            done.append(rule)
         yield
     finally:
-        for rule in done:
-            change("-D", rule)
+        change("-D", reset)
+        change("-I", direct)
+        # `redirect` must outlive the connections. With the last such rule, the kernel stops translating the relay's port: clients
+        # would not see that their connection was closed, and would wait for an answer until their time limit.
         relay.close()
+        change("-D", redirect)
+        change("-D", direct)
 
 
 def change(action, rule):

@@ -20,9 +20,10 @@ package actor DocumentEvents {
     private let api: APIClient
     private var listeners: [UUID: Listener] = [:]
     private var connection: Task<Void, Never>?
-    /// Parameters for calls that read published documents. With them, no copy of the server answers with a state older
-    /// than the last event.
-    package private(set) var query: [(name: String, value: String)] = []
+    /// Of the last event.
+    private var generation: Int?
+    /// Whether the server is older than MartletKit and refuses the parameter.
+    private var isGenerationRefused = false
 
     private struct Listener {
         let isConcerned: @Sendable (Publication) -> Bool
@@ -46,6 +47,20 @@ package actor DocumentEvents {
             }
         }
         return stream
+    }
+
+    /// Sends a request that reads published documents. No copy of the server answers with an older state than the last
+    /// event.
+    package func send(_ request: APIRequest) async throws -> HTTPResponse {
+        guard let generation, !isGenerationRefused else { return try await api.send(request) }
+        var dated = request
+        dated.query.append(("generation", "\(generation)"))
+        do {
+            return try await api.send(dated)
+        } catch let error as MartletError where error.status == 400 && error.field == "generation" {
+            isGenerationRefused = true
+            return try await api.send(request)
+        }
     }
 
     private func remove(_ id: UUID) {
@@ -82,7 +97,7 @@ package actor DocumentEvents {
     }
 
     private func tell(_ publication: Publication) {
-        query = [("generation", "\(publication.generation)")]
+        generation = publication.generation
         for listener in listeners.values where listener.isConcerned(publication) {
             listener.continuation.yield(publication)
         }

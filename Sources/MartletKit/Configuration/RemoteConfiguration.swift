@@ -131,11 +131,10 @@ public final class RemoteConfiguration: Sendable {
     public func fetch() async throws -> Bool {
         let (theme, tag, attributes) = state.withLock { ($0.theme, $0.newest.entityTag, $0.attributes) }
         var request = APIRequest("POST", "remote", json: body(theme, attributes), repetition: .idempotent)
-        request.query = await events.query
         request.headers[MartletHeader.deviceID] = identity.id
         request.headers["if-none-match"] = tag
         do {
-            let response = try await api.send(request)
+            let response = try await events.send(request)
             if response.status != 304 { try keep(response, theme: theme) }
         } catch let error as MartletError where error.code == .documentNotFound {
             // Nothing is published for this app version: the app shows what it was built with.

@@ -124,10 +124,9 @@ public final class Flags: Sendable {
             return (state.asked, self.context(state.attributes), state.answers)
         }
         var request = APIRequest("POST", "flags/evaluate", json: ["context": context], repetition: .idempotent)
-        request.query = await events.query
         request.headers[MartletHeader.deviceID] = identity.id
         if known.context == context { request.headers["if-none-match"] = known.entityTag }
-        let response = try await api.send(request)
+        let response = try await events.send(request)
         guard response.status != 304 else {
             state.withLock { $0.answered = max($0.answered, question) }
             return false

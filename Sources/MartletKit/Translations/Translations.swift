@@ -89,10 +89,9 @@ public final class Translations: Sendable {
         for candidate in Self.parents(of: language) + [baseLanguage] {
             var request = APIRequest("GET", "translation/\(APIRequest.escape(candidate))/\(version)")
             request.caller = .app
-            request.query = await events.query
             request.headers["if-none-match"] = tag
             do {
-                let response = try await api.send(request)
+                let response = try await events.send(request)
                 return response.status == 304 ? false : try keep(response, for: language)
             } catch let error as MartletError where error.status == 404 {
                 continue

@@ -9,7 +9,7 @@ enum MetricHelp {
             "Threads still busy with reports that were abandoned because of their CPU time.",
         "martlet_analytics_events_refused_total": "Events refused with 429 because the queue was full.",
         "martlet_analytics_events_written_total": "Events committed to the database.",
-        "martlet_auth_user_changes_waiting": "Changes of public profiles that storage does not have yet.",
+        "martlet_auth_user_changes_waiting": "Changes of profiles that storage did not take at the first attempt.",
         "martlet_config_exposures_dropped_total": "Exposures of experiments dropped because the queue was full.",
         "martlet_config_followers": "Event streams open on this instance.",
         "martlet_config_spaces": "App environments that this instance holds in memory.",

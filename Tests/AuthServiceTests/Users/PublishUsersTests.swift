@@ -91,6 +91,17 @@ import Testing
                 return try await client.count("SELECT count(*) FROM auth.user_changes") == 0
             }
             #expect(storage.document(of: berta.userID)?.shown == nil)
+
+            // The alert counts only changes that were tried before. This one is not due, so it stays as it is.
+            let changes = UserChangeStore(postgres: client.auth.postgres)
+            try await client.auth.postgres.execute(
+                """
+                INSERT INTO auth.user_changes (user_id, app_id, environment, version, due)
+                VALUES (gen_random_uuid(), 'other', 'live', 1, now() + interval '1 hour')
+                """)
+            #expect(try await changes.waiting(upTo: 10) == 0)
+            try await client.auth.postgres.execute("UPDATE auth.user_changes SET attempts = 2")
+            #expect(try await changes.waiting(upTo: 10) == 1)
         }
     }
 

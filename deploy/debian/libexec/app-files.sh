@@ -6,7 +6,7 @@
 # Whether a place is a remote of rclone, as bucket:files is.
 is_remote() { [[ $1 == *:* ]]; }
 
-remote() { rclone --config "${RCLONE_CONFIG:-/etc/martlet/rclone.conf}" "$@"; }
+remote() { rclone --config "${RCLONE_CONFIG:-$settings/rclone.conf}" "$@"; }
 
 # fetch_files NAME PLACE: makes the files of `wanted.files` readable as `work`/NAME/SPACE/XX/BLOB.
 fetch_files() {
@@ -76,11 +76,16 @@ folder_of() { if is_remote "$1"; then echo "$work/outgoing/${1//\//_}"; else ech
 place() {
     local root=$files
     [[ $2 == "$files"/* ]] || root=$analytics_files
-    mkdir -p "$(dirname "$2")" || return
     if [[ $2 == "$work"/* ]]; then
-        ln "$1" "$2"
+        mkdir -p "$(dirname "$2")" && ln "$1" "$2"
         return
     fi
+    # On a new server it is made by the first file.
+    if [[ ! -d $root ]]; then
+        mkdir -p "$root" || return
+        ((EUID != 0)) || chown --reference="$(dirname "$root")" "$root" || return
+    fi
+    mkdir -p "$(dirname "$2")" || return
     echo "$2" >> "$work/placed"
     cp "$1" "$2.part" || return
     ((EUID != 0)) || chown --reference="$root" "$2.part" "$(dirname "$2")" "$(dirname "$(dirname "$2")")" || return

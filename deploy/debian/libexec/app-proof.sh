@@ -89,7 +89,7 @@ end_proof() {
     local status=$?
     trap '' INT TERM HUP
     trap - EXIT
-    stop_scratch
+    stop_scratch "$scratch" || say "could not remove $scratch"
     [[ -z $proof ]] || rm -rf "$proof"
     ((status == 0 || status > 128)) || [[ -z $untried ]] || status=$could_not_try
     exit "$status"
@@ -122,14 +122,11 @@ copy_structure() {
     sed -i "$newer_settings" "$work/structure.sql"
 }
 
-# As the user of the cluster: PostgreSQL does not run as root.
-as_owner() { if ((EUID == 0)); then as_postgres "$@"; else (cd / && exec "$@"); fi; }
-
 # It listens on a socket only, in a folder that only its user and root may enter.
 start_scratch() {
     local programs
     programs=$(postgres_programs)
-    stop_scratch
+    stop_scratch "$scratch"
     install -d -m 0700 "$scratch"
     ((EUID != 0)) || chown postgres: "$scratch"
     as_owner "$programs/initdb" -D "$scratch/data" -U postgres --auth=trust --encoding=UTF8 --locale=C.UTF-8 --no-sync > /dev/null
@@ -150,16 +147,6 @@ log_parameter_max_length_on_error = 0
 END
     as_owner "$programs/pg_ctl" -D "$scratch/data" -l "$scratch/log" -t 600 -w start > /dev/null 9>&- ||
         { tail -n 5 "$scratch/log" >&2; die "the PostgreSQL of the proof does not start"; }
-}
-
-# A process id left by a killed run may belong to another process by now.
-stop_scratch() {
-    local process
-    process=$(head -n 1 "$scratch/data/postmaster.pid" 2> /dev/null || true)
-    if [[ -n $process && $(readlink "/proc/$process/cwd" || true) == "$scratch/data" ]]; then
-        as_owner "$(postgres_programs)/pg_ctl" -D "$scratch/data" -m immediate -w stop > /dev/null || true
-    fi
-    rm -rf "${scratch:?}"
 }
 
 # on_scratch COMMAND…: with libpq's variables for the cluster of the proof.

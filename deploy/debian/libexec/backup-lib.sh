@@ -9,10 +9,13 @@ scripts=$(dirname "$(readlink -f "${BASH_SOURCE[0]}")")
 # Settings of backup.env. They are read, not run.
 # shellcheck disable=SC2034  # some are for those who source this file
 read_settings() {
-    local name value
+    local line name value
     full_every_days=7 retain_full=4 folder=/var/backups/martlet mail_to=
     retain_app=14 retain_app_days='' copy_apps_to='' app_files=$state/files app_analytics_files=$state/analytics
-    while IFS='=' read -r name value; do
+    # Not split by `read`, which takes one "=" away from the end of a value such as a key in base64.
+    while IFS= read -r line; do
+        [[ $line == *=* ]] || continue
+        name=${line%%=*} value=${line#*=}
         case $name in
             FULL_EVERY_DAYS) full_every_days=$value ;;
             RETAIN_FULL) retain_full=$value ;;
@@ -58,6 +61,20 @@ file_snapshots() {
 
 # manifest ID: prints the manifest that was written when the backup was made.
 manifest() { restic dump --tag "martlet,id:$1" latest "$work/manifest.json"; }
+
+# As the user of the cluster: PostgreSQL does not run as root.
+as_owner() { if ((EUID == 0)); then as_postgres "$@"; else (cd / && exec "$@"); fi; }
+
+# stop_scratch FOLDER: ends the PostgreSQL of a proof, whose data is in FOLDER/data, and removes FOLDER. The number that a killed
+# run has left may be another process's by now.
+stop_scratch() {
+    local process
+    process=$(head -n 1 "$1/data/postmaster.pid" 2> /dev/null || true)
+    if [[ /proc/$process/cwd -ef $1/data ]]; then
+        as_owner "$(dirname "$(readlink "/proc/$process/exe")")/pg_ctl" -D "$1/data" -m immediate -w stop > /dev/null || true
+    fi
+    rm -rf "${1:?}"
+}
 
 has_s3_files() { grep -q '^MARTLET\(_STORAGE\)\?_FILES_S3_BUCKET=.' "$settings/settings.env" 2> /dev/null; }
 
@@ -106,6 +123,12 @@ longest_interval() {
         # 13 times cover a year of monthly runs.
         TZ=UTC systemd-analyze calendar --iterations=13 "$1" | sed -n 's/.*: [A-Z][a-z]* \([0-9-]* [0-9:]*\) UTC$/\1/p' | date -u -f - +%s
     } | awk 'NR > 1 && $1 - last > longest { longest = $1 - last } { last = $1 } END { if (longest) print longest }'
+}
+
+# is_stopped: whether this is ended by `systemctl stop` of its unit, and not because the machine shuts down or it took too long.
+is_stopped() {
+    [[ -n ${MARTLET_UNIT:-} ]] || return 1
+    [[ $(systemctl show --property=Result --value "$MARTLET_UNIT") == success && $(systemctl is-system-running) != stopping ]]
 }
 
 # report_failure COMMAND STATUS: on standard error, in the system's log and by mail.

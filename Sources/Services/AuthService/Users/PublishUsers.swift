@@ -35,9 +35,15 @@ struct PublishUsers: Service {
         await cancelWhenGracefulShutdown {
             await NotifiedLoop(every: Self.interval, jitter: 0.9...1.1, retries: .milliseconds(100)...Self.interval)
                 .run(on: changes.postgres.listen("martlet_user_changes")) {
-                    await attempt("Could not pass changes of users on to storage; retrying.", logger: logger) {
+                    let isDone = await attempt(
+                        "Could not pass changes of users on to storage; retrying.", logger: logger
+                    ) {
                         try await publish()
                     }
+                    // Also after a failure, because changes wait while storage does not answer.
+                    return await attempt("Could not count the changes of users that wait.", logger: logger) {
+                        waiting.record(Double(try await changes.waiting(upTo: Self.maximumCounted)))
+                    } && isDone
                 }
         }
     }
@@ -59,7 +65,6 @@ struct PublishUsers: Service {
                 }
             }
         }
-        waiting.record(Double(try await changes.waiting(upTo: Self.maximumCounted)))
         if let failure { throw failure }
     }
 

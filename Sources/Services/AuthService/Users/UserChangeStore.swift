@@ -93,9 +93,11 @@ struct UserChangeStore: Sendable {
             "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'auth.users'::regclass")[0].decode(0)
     }
 
-    /// The number of changes that storage does not have yet, at most `limit`.
+    /// The number of changes that were claimed again because storage did not take them, at most `limit`. Changes under
+    /// way do not count, because under load there are always some.
     func waiting(upTo limit: Int) async throws -> Int {
-        try await postgres.query("SELECT count(*) FROM (SELECT FROM auth.user_changes LIMIT \(limit)) AS waiting")[0]
+        try await postgres.query(
+            "SELECT count(*) FROM (SELECT FROM auth.user_changes WHERE attempts > 1 LIMIT \(limit)) AS waiting")[0]
             .decode(0)
     }
 }

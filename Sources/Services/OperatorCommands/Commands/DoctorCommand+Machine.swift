@@ -169,7 +169,8 @@ extension DoctorCommand {
                 otherwise: "it does not; martlet backup verify says what differs"),
             Finding(
                 "a backup was restored to try it in the last 15 days",
-                isGood: isYounger(state.lastProof, seconds: 15 * 86_400), otherwise: "martlet backup verify",
+                isGood: isYounger(state.lastProof, seconds: 15 * 86_400),
+                otherwise: (state.lastProof == nil ? "none ever was; " : "") + "martlet backup verify",
                 isOnlyNote: true),
         ]
     }
