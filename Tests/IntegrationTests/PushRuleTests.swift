@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletPostgres
 import MartletPushSimulator
 import MartletTesting
 import Testing

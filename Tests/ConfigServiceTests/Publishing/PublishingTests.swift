@@ -5,6 +5,7 @@ import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import NIOCore
+import ServiceTesting
 import Testing
 
 @testable import ConfigService
