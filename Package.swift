@@ -402,7 +402,8 @@ let package = Package(
             swiftSettings: settings),
         .testTarget(name: "MartletPatternsTests", dependencies: ["MartletPatterns"], swiftSettings: settings),
         .testTarget(
-            name: "MartletSchemaTests", dependencies: ["MartletCore", "MartletSchema"], swiftSettings: settings),
+            name: "MartletSchemaTests", dependencies: ["MartletCore", "MartletSchema", "MartletTesting"],
+            swiftSettings: settings),
         .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
         .testTarget(
             name: "MartletKitTests",
@@ -416,7 +417,8 @@ let package = Package(
             dependencies: ["MartletAPI", "MartletCore", "MartletLogic", "MartletTesting", crypto],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletLocalizationTests", dependencies: ["MartletCore", "MartletLocalization", "MartletPlurals"],
+            name: "MartletLocalizationTests",
+            dependencies: ["MartletCore", "MartletLocalization", "MartletPlurals", "MartletTesting"],
             exclude: ["Support/plural_table.py", "Support/read_exports.py"], swiftSettings: settings),
         .testTarget(
             name: "MartletHTTPTests",
@@ -427,7 +429,7 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletFilesTests", dependencies: ["MartletCore", "MartletFiles", crypto, nioCore],
+            name: "MartletFilesTests", dependencies: ["MartletCore", "MartletFiles", "MartletTesting", crypto, nioCore],
             exclude: ["Support/moto_server.py"],
             swiftSettings: settings),
         .testTarget(
@@ -442,8 +444,8 @@ let package = Package(
             ],
             exclude: ["Support/decrypt.py"], swiftSettings: settings),
         .testTarget(
-            name: "MartletStatisticsTests", dependencies: ["MartletStatistics"], exclude: ["Support/gbstats_cases.py"],
-            swiftSettings: settings),
+            name: "MartletStatisticsTests", dependencies: ["MartletStatistics", "MartletTesting"],
+            exclude: ["Support/gbstats_cases.py"], swiftSettings: settings),
         .testTarget(
             name: "AuthServiceTests",
             dependencies: [

@@ -29,7 +29,7 @@ import Testing
                 try await client.send(TestGateway.request("x"))
                 await client.wait(for: "upstream-0")
             }
-            try await busy.send(TestGateway.request("slow"))
+            try await busy.send(TestGateway.request("held"))
             await eventually { test.upstream.arrivals.count == 3 }
             await test.shutDown()
             await eventually { !test.gateway.isReady }
@@ -44,10 +44,12 @@ import Testing
             let answers = kept.text.components(of: "HTTP/1.1 200").dropFirst()
             #expect(
                 answers.count == requests && answers.last?.contains("connection: close") == true, "\(kept.text)")
-            await busy.waitForClose()
-            #expect(busy.status == 200 && busy.text.contains("connection: close") && busy.body == "slow")
             await idle.waitForClose()
             #expect(idle.isClosed)
+            // Drained some seconds ago.
+            test.upstream.release()
+            await busy.waitForClose()
+            #expect(busy.status == 200 && busy.text.contains("connection: close") && busy.body == "held")
             let isDown = await eventually(within: .seconds(60)) { test.gateway.boundPort == nil }
             #expect(isDown)
             await #expect(throws: (any Error).self) { _ = try await RawClient.connect(port) }
@@ -101,10 +103,8 @@ import Testing
             let pseudo = [
                 (":method", "GET"), (":scheme", "http"), (":path", "/api/mk_live_A/live/endless"), (":authority", "gw"),
             ]
-            async let stream = client.ask(HPACKHeaders(pseudo + [("x-martlet-secret", "ms_A")]), body: nil)
-            await eventually { test.upstream.arrivals.count == 1 }
-            await test.shutDown()
-            let answer = try await stream
+            let answer = try await client.ask(
+                HPACKHeaders(pseudo + [("x-martlet-secret", "ms_A")]), after: "data: 1\n\n", test.shutDown)
             #expect(
                 answer.status == 200 && answer.body.hasPrefix("data: 1\n\nretry: ") && answer.body.hasSuffix("\n\n"),
                 "\(answer)")

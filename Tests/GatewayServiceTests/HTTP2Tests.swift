@@ -254,6 +254,7 @@ import Testing
             try await busy.send(TestGateway.request("never").replacing("/storage/", with: "/live/"))
             await eventually { test.upstream.arrivals.count == 2 }
             let isServed = await eventually { (try? await test.ask("x").status) == 200 }
+            await client.raw.waitForClose()
             #expect(isServed && client.raw.isClosed && !busy.isClosed)
             await busy.close()
         }
@@ -431,6 +432,16 @@ final class HTTP2Client: Sendable {
             let data = HTTP2Frame.FramePayload.data(.init(data: .byteBuffer(ByteBuffer(string: body)), endStream: true))
             try? await stream.writeAndFlush(data).get()
         }
+        await eventually(within: .seconds(120)) { collector.isDone }
+        return collector.answer
+    }
+
+    /// Calls `act` once the response's body begins with `part`.
+    func ask(_ headers: HPACKHeaders, after part: String, _ act: () async -> Void) async throws -> Answer {
+        let (stream, collector) = try await open()
+        try? await stream.writeAndFlush(HTTP2Frame.FramePayload.headers(.init(headers: headers, endStream: true))).get()
+        await eventually(within: .seconds(120)) { collector.isDone || collector.answer.body.hasPrefix(part) }
+        await act()
         await eventually(within: .seconds(120)) { collector.isDone }
         return collector.answer
     }

@@ -163,7 +163,7 @@ import Testing
             }
             let ready = TestGateway.request(
                 "Notes", ["Authorization: Bearer \(try Self.token())", "Connection: close"])
-            await eventually { (try? await test.exchange(ready).status) == 200 }
+            await test.eventuallyInEveryLoop { try await test.exchange(ready).status == 200 }
             for (number, route) in routes.enumerated() {
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for (index, item) in cases.enumerated() {

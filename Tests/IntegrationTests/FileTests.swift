@@ -62,7 +62,15 @@ extension IntegrationTests {
                 "PATCH /api/\(client.appKey)/\(upload) HTTP/1.1\r\nHost: x\r\n\(HeaderName.secret): \(server.connection.secret)\r\n"
                     + "Tus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\nContent-Type: application/offset+octet-stream\r\n"
                     + "Content-Length: 10\r\n\r\n01234")
-            // The gateway breaks off what it forwards, so the service must have read it by then.
+            // The gateway breaks off what it forwards, so the service must have read it by then. It creates a file first.
+            let files = server.state.appending(path: "files").path
+            try await eventually("storage has begun to read") {
+                let spaces = (try? FileManager.default.contentsOfDirectory(atPath: files)) ?? []
+                return spaces.contains { space in
+                    let names = try? FileManager.default.contentsOfDirectory(atPath: "\(files)/\(space)/incoming")
+                    return names?.isEmpty == false
+                }
+            }
             try await Task.sleep(for: .milliseconds(1_500))
             line = nil
             try await eventually("five bytes are kept") {

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletTesting
 import Testing
 
@@ -47,6 +48,13 @@ extension IntegrationTests {
             let leaving = client.adding(HeaderName.secret, late.key)
             try await eventually("the gateway knows the secret") {
                 try await leaving.get("storage/Outage/b").status == 200
+            }
+            // A gateway uses a key ring before it writes it to disk.
+            for gateway in Copies.of("gateway") {
+                let file = server.state.appending(path: "\(gateway)/keyring.json")
+                try await eventually("\(gateway) has saved the secret") {
+                    try String(contentsOf: file, encoding: .utf8).contains(Credential.hexDigest(of: late.key))
+                }
             }
             try server.signal("auth", SIGSTOP)
             do {

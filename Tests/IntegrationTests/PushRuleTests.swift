@@ -1,6 +1,7 @@
 import Foundation
 import MartletAPI
 import MartletCore
+import MartletPostgres
 import MartletPushSimulator
 import MartletTesting
 import Testing
@@ -91,6 +92,13 @@ extension IntegrationTests {
                     try await ann.client.post("storage/Sightings", #"{"_id":"s2","bikeId":"b1","place":"Home"}"#).status
                         == 201)
 
+                // A push whose result is not stored yet would be sent again.
+                try await eventually("the result of the push is stored") {
+                    try await server.withDatabase {
+                        try await $0.query("SELECT count(*) FROM notifications.deliveries WHERE state = 'accepted'")[0]
+                            .decode(0, as: Int.self)
+                    } == 1
+                }
                 try server.signal("notifications", SIGKILL)
                 for number in 0..<10 {
                     let seen = try await eve.client.post(

@@ -57,9 +57,6 @@ extension IntegrationTests {
             #expect(drill.mayFail || entries.problems == [:])
             #expect(drill.mayBreak || entries.broken == [:])
 
-            let stored = try await client.allIDs(of: collection)
-            #expect(stored.count == Set(stored).count, "each once")
-            #expect(Set(stored) == entries.acknowledged)
             // Check all connections: each event loop of the gateway has its own breaker, which may still be pausing
             // after this drill.
             try await eventually("every connection is served") {
@@ -70,6 +67,9 @@ extension IntegrationTests {
                     return try await group.allSatisfy { $0 == 200 }
                 }
             }
+            let stored = try await client.allIDs(of: collection)
+            #expect(stored.count == Set(stored).count, "each once")
+            #expect(Set(stored) == entries.acknowledged)
             try await eventually("every process is ready") { await server.isEverythingReady() }
         }
     }

@@ -72,12 +72,12 @@ extension IntegrationTests {
             let carla = try #require(tokens.string("accessToken"))
             #expect(try await console.send("GET", "staff", as: carla).status == 200)
             #expect(try await console.send("PATCH", "staff/\(id)", #"{"rights":{}}"#, as: token).status == 200)
-            try await eventually("the right is no longer accepted", within: .seconds(15)) {
+            try await eventually("the right is no longer accepted", within: .seconds(25)) {
                 try await console.send("GET", "staff", as: carla).isProblem(.forbidden)
             }
             #expect(try await console.send("GET", "me", as: carla).status == 200)
             #expect(try await console.send("PATCH", "staff/\(id)", #"{"disabled":true}"#, as: token).status == 200)
-            try await eventually("the token is refused", within: .seconds(15)) {
+            try await eventually("the token is refused", within: .seconds(25)) {
                 try await console.send("GET", "me", as: carla).isProblem(.invalidToken)
             }
             let refresh = try await console.send(
@@ -165,7 +165,7 @@ extension IntegrationTests {
             #expect(reset.status == 0 && password.count >= 32, "\(reset)")
             server.record(secret: password)
             let emma = try #require(tokens.string("accessToken"))
-            try await eventually("the session has ended", within: .seconds(15)) {
+            try await eventually("the session has ended", within: .seconds(25)) {
                 try await console.send("GET", "me", as: emma).isProblem(.invalidToken)
             }
             #expect(try await console.signIn("emma", password)["staff.mustReset"] == "true")

@@ -96,7 +96,7 @@ extension IntegrationTests {
             #expect(try await asUser.get("auth/me").status == 200)
             #expect(try await asUser.get("storage/Notes").status == 200)
             #expect(try await asUser.post("auth/logout", "").status == 204)
-            try await eventually("the token is refused", within: .seconds(15)) {
+            try await eventually("the token is refused", within: .seconds(25)) {
                 try await asUser.get("storage/Notes").status == 401
             }
             #expect(try await asUser.get("auth/me").isProblem(.invalidToken))

@@ -170,20 +170,34 @@ struct ThumbnailerTests {
     @Test func `concurrent requests take turns, and too many are refused`() async throws {
         let source = try await make("a.jpg")
         try await withFolder { folder in
+            // The first thumbnail waits until the others have come.
+            let script = "#!/bin/sh\nuntil [ -e \(folder)/all ]; do sleep 0.1; done\nexec /usr/bin/vipsheader \"$@\"\n"
+            let made = FileManager.default.createFile(
+                atPath: folder + "/vipsheader", contents: Data(script.utf8), attributes: [.posixPermissions: 0o700])
+            try #require(made)
             let files = LocalFiles(directory: folder + "/files")
             let blob = BlobName.random(in: "app_a")
             _ = try await files.write(Portions(source), to: blob, limitInBytes: source.count)
-            let thumbnailer = Thumbnailer(directory: folder + "/work", maximumAtOnce: 1)
+            var thumbnailer = Thumbnailer(directory: folder + "/work", maximumAtOnce: 1)
+            thumbnailer.process.environment["PATH"] = folder + ":/usr/bin:/bin"
+            thumbnailer.process.time = .seconds(300)
             let size = try #require(ThumbnailSize("s=10x10"))
-            let made = await withTaskGroup(of: Bool.self) { group in
+            let outcomes = await withTaskGroup(of: Bool.self) { [thumbnailer] group in
                 for _ in 0..<20 {
                     group.addTask {
                         (try? await thumbnailer.thumbnail(of: blob, sizeInBytes: source.count, in: files, size)) != nil
                     }
                 }
-                return await group.reduce(into: 0) { $0 += $1 ? 1 : 0 }
+                var outcomes: [Bool] = []
+                for await isMade in group {
+                    outcomes.append(isMade)
+                    if outcomes.count == 11 {
+                        _ = FileManager.default.createFile(atPath: folder + "/all", contents: nil)
+                    }
+                }
+                return outcomes
             }
-            #expect(made == 9)
+            #expect(outcomes == Array(repeating: false, count: 11) + Array(repeating: true, count: 9))
         }
     }
 

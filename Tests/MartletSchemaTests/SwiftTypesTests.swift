@@ -1,6 +1,7 @@
 import Foundation
 import MartletCore
 import MartletSchema
+import MartletTesting
 import Testing
 
 @Suite("Swift types")
@@ -35,12 +36,15 @@ struct SwiftTypesTests {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent("types-\(UUID()).swift")
         defer { try? FileManager.default.removeItem(at: file) }
         try Data(text.utf8).write(to: file)
-        let compiler = Process()
-        compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
-        compiler.arguments = ["swiftc", "-swift-version", "6", "-typecheck", "-warnings-as-errors", file.path]
-        try compiler.run()
-        compiler.waitUntilExit()
-        #expect(compiler.terminationStatus == 0, "\(text)")
+        let status = try await onOwnThread {
+            let compiler = Process()
+            compiler.executableURL = URL(fileURLWithPath: "/usr/bin/env")
+            compiler.arguments = ["swiftc", "-swift-version", "6", "-typecheck", "-warnings-as-errors", file.path]
+            try compiler.run()
+            compiler.waitUntilExit()
+            return compiler.terminationStatus
+        }
+        #expect(status == 0, "\(text)")
     }
 
     @Test("The text follows the schema, in its order")

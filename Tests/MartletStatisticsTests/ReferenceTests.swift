@@ -9,8 +9,8 @@ import Testing
     }
 
     @Test(.enabled(if: python != nil))
-    func `Effects, intervals, posteriors, sample ratios and sizes agree with gbstats and scipy`() throws {
-        let cases = try ReferenceCase.all(seed: 20_261_122, count: 7_000, python: try #require(Self.python))
+    func `Effects, intervals, posteriors, sample ratios and sizes agree with gbstats and scipy`() async throws {
+        let cases = try await ReferenceCase.all(seed: 20_261_122, count: 7_000, python: try #require(Self.python))
         #expect(cases.count == 7_000)
         for (line, item) in cases.enumerated() {
             let differences = try Self.differences(item)

@@ -15,6 +15,8 @@ public struct AuthOptions: Sendable {
     public var services: [ServiceAddress] = []
     /// The time limit for asking whether mail to an address was returned.
     public var returnedMailTimeout: Duration = .seconds(2)
+    /// The time limit of each statement and each request that reads the server's status.
+    public var statusTimeLimit: Duration = .seconds(2)
     /// The maximum size of a user's export.
     public var exportLimitInBytes = 64 << 20
     /// How long entries of the audit log are kept.

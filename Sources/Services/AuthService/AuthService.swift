@@ -108,7 +108,8 @@ public struct AuthService: ServiceDefinition {
             internalSecret: internalSecret,
             exportLimitInBytes: options.exportLimitInBytes)
         health = ServerHealth(
-            postgres: postgres, services: options.services, backups: BackupRecords(directory: options.backupDirectory))
+            postgres: postgres, services: options.services, backups: BackupRecords(directory: options.backupDirectory),
+            timeLimit: options.statusTimeLimit)
         let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         let notifications = options.services.first { $0.name == "notifications" }
         let returned = notifications.map {
@@ -179,8 +180,8 @@ public struct AuthService: ServiceDefinition {
     var versions: VersionStore { VersionStore(postgres: postgres) }
     var pictures: PictureStore { PictureStore(postgres: postgres) }
     var audit: AuditStore { AuditStore(postgres: postgres) }
-    var status: StatusStore { StatusStore(postgres: postgres) }
-    var statements: StatementStore { StatementStore(postgres: postgres) }
+    var status: StatusStore { StatusStore(postgres: postgres, timeLimit: health.timeLimit) }
+    var statements: StatementStore { StatementStore(postgres: postgres, timeLimit: health.timeLimit) }
     /// The people who run the server.
     var staff: StaffStore { StaffStore(postgres: postgres) }
     var passwordCheck: PasswordCheck {

@@ -189,7 +189,7 @@ import Testing
         try await AnalyticsApp.run { app async throws in
             try await app.batch(#"{"type":"identify","userId":"u1","traits":{"name":"Ann"}}"#)
             #expect(try await app.master("PUT", "/analytics/settings", #"{"privacy":"strict"}"#).status == 200)
-            try await app.service.events.days.sweep()
+            try await EventDaysTests.sweep(app.service.events.days)
             #expect(try await app.count("analytics.people WHERE traits <> '{}'") == 0)
         }
     }

@@ -24,15 +24,17 @@ struct AnalyticsApp: ServiceApp {
     var appNumber = 1
     var environment = AppEnvironment.live
 
+    /// - Parameter now: The service's clock. Tests of limits per minute or hour stop it.
     static func run(
-        _ options: AnalyticsOptions = .withColleagues, _ body: @Sendable (AnalyticsApp) async throws -> Void
+        _ options: AnalyticsOptions = .withColleagues, now: @escaping @Sendable () -> Date = { Date() },
+        _ body: @Sendable (AnalyticsApp) async throws -> Void
     ) async throws {
-        try await MigratedDatabase.with { try await run(options, on: $0, body) }
+        try await MigratedDatabase.with { try await run(options, on: $0, now: now, body) }
     }
 
     static func run(
         _ options: AnalyticsOptions = .withColleagues, on database: MigratedDatabase,
-        _ body: @Sendable (AnalyticsApp) async throws -> Void
+        now: @escaping @Sendable () -> Date = { Date() }, _ body: @Sendable (AnalyticsApp) async throws -> Void
     ) async throws {
         let folder = FileManager.default.temporaryDirectory.appending(path: "martlet-analytics-\(UUID().uuidString)")
         defer { try? FileManager.default.removeItem(at: folder) }
@@ -45,7 +47,7 @@ struct AnalyticsApp: ServiceApp {
         (options.symbols.reportTime, options.symbols.demanglerTime) = (.seconds(240), .seconds(120))
         let postgres = database.client(for: "analytics")
         let service = AnalyticsService(
-            postgres: postgres, files: LocalFiles(directory: folder.path), options: options, logger: .silent)
+            postgres: postgres, files: LocalFiles(directory: folder.path), options: options, logger: .silent, now: now)
         let router = ServiceProcess.makeRouter(service, signer: ServiceClient.signer)
         let application = Application(router: router, services: service.background, logger: .silent)
         try await application.test(.router) { client in

@@ -166,16 +166,17 @@ import Testing
         return path
     }
 
-    private func withSymbolizer(_ text: String, _ body: @Sendable (AnalyticsApp, Space) async throws -> Void)
-        async throws
-    {
+    /// - Parameter time: Short only for scripts that block: on a busy machine others may need several seconds.
+    private func withSymbolizer(
+        _ text: String, time: Duration = .seconds(120), _ body: @Sendable (AnalyticsApp, Space) async throws -> Void
+    ) async throws {
         let folder = NSTemporaryDirectory() + "martlet-symbolizer-\(UInt64.random(in: 0 ... .max))"
         try FileManager.default.createDirectory(atPath: folder, withIntermediateDirectories: true)
         defer { try? FileManager.default.removeItem(atPath: folder) }
         var options = AnalyticsOptions()
         options.symbols.symbolizer = try script(text, in: folder)
         options.symbols.cacheDirectory = folder + "/cache"
-        options.symbols.time = .seconds(1)
+        options.symbols.time = time
         try await AnalyticsApp.run(options) { app in
             #expect(try await SymbolUpload(app: app).upload(try DebugFiles.real()).state == "ok")
             try await body(app, try await app.service.spaces.space(of: "app1", .live))
@@ -193,7 +194,7 @@ import Testing
             _ text: String
         ) async throws
     {
-        try await withSymbolizer(text) { app, space in
+        try await withSymbolizer(text, time: .seconds(1)) { app, space in
             let original = try event([frame(0xd0a5), frame(0xdba0)])
             for _ in 0..<3 {
                 let result = await app.service.symbols.symbolicate(original, in: space)

@@ -34,7 +34,7 @@ import Testing
             }
             let health = ServerHealth(
                 postgres: client.auth.postgres, services: [storage.address, gone],
-                backups: BackupRecords(directory: "/nowhere"))
+                backups: BackupRecords(directory: "/nowhere"), timeLimit: .seconds(60))
             let report = await health.report()
             #expect(report.services.map(\.name) == ["auth", "storage", "config"])
             #expect(report.services.map(\.isReady) == [true, true, false])

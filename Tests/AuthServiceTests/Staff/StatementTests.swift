@@ -41,7 +41,7 @@ import Testing
     @Test func `an hour adds up its minutes and keeps the statements that took the most time`() async throws {
         try await MigratedDatabase.with { database in
             let postgres = database.client(for: "auth")
-            let store = StatementStore(postgres: postgres)
+            let store = StatementStore(postgres: postgres, timeLimit: .seconds(60))
             // Of each minute, ten statements are kept.
             try await store.add((1...12).map { Self.sample($0, Double($0)) }, at: Self.noon)
             try await store.add([Self.sample(12, 30), Self.sample(12, 30)], at: Self.noon + 60)
@@ -81,7 +81,7 @@ import Testing
         try await StaffClient.run { client, root async throws in
             let (auth, storage) = (client.auth.postgres, client.auth.database.client(for: "storage"))
             let superuser = client.auth.database.superuserClient()
-            let store = StatementStore(postgres: auth)
+            let store = StatementStore(postgres: auth, timeLimit: .seconds(60))
             let waiter = try await storage.withTransaction { transaction in
                 let rows = try await transaction.query("SELECT pg_backend_pid() FROM pg_advisory_xact_lock(23)")
                 let holder = try rows[0].decode(0, as: Int.self)
@@ -124,7 +124,7 @@ import Testing
         do {
             let database = try await MigratedDatabase.make(on: server)
             let postgres = database.client(for: "auth", maximumConnections: 1)
-            let store = StatementStore(postgres: postgres)
+            let store = StatementStore(postgres: postgres, timeLimit: .seconds(60))
             var counters = StatementCounters()
             _ = counters.take(try await store.counts())
             for _ in 0..<3 { _ = try await postgres.query("SELECT count(*) AS watched FROM auth.apps") }

@@ -15,7 +15,7 @@ import Testing
     private static func withStore(_ body: (StatusStore) async throws -> Void) async throws {
         try await MigratedDatabase.with { database in
             let postgres = database.client(for: "auth")
-            try await body(StatusStore(postgres: postgres))
+            try await body(StatusStore(postgres: postgres, timeLimit: .seconds(60)))
             await postgres.close()
         }
     }
@@ -58,7 +58,8 @@ import Testing
     @Test func `one copy samples the database and the jobs, and another one takes over from it`() async throws {
         try await Self.withStore { store in
             let health = ServerHealth(
-                postgres: store.postgres, services: [], backups: BackupRecords(directory: "/nowhere"))
+                postgres: store.postgres, services: [], backups: BackupRecords(directory: "/nowhere"),
+                timeLimit: .seconds(60))
             let copies = (0..<2).map { _ in
                 StatusSampler(store: store, health: health, logger: .silent, now: { Self.noon })
             }

@@ -5,6 +5,7 @@ import MartletHTTP
 import MartletPostgres
 import MartletTesting
 import NIOCore
+import ServiceTesting
 import Testing
 
 @testable import ConfigService
@@ -206,11 +207,18 @@ import Testing
     @Test func `a scheduled version is published at its time`() async throws {
         try await ConfigApp.run(kinds: .plain) { app in
             _ = try await app.master("PUT", Self.path, #"{"text":"later"}"#, headers: ["if-none-match": "*"])
-            let soon = Date(timeIntervalSinceNow: 2).formatted(.iso8601)
-            let scheduled = try await app.master("POST", Self.path + "/publish", #"{"at":"\#(soon)","note":"n"}"#)
+            let time = Date(timeIntervalSinceNow: 3_600).formatted(.iso8601)
+            let scheduled = try await app.master("POST", Self.path + "/publish", #"{"at":"\#(time)","note":"n"}"#)
             #expect(scheduled.status == 202 && scheduled["state"] == "\"waiting\"", "\(scheduled)")
+            let at = scheduled["at"].flatMap { Date(rfc3339: $0.filter { $0 != "\"" }) }
+            #expect(at != nil && at == Date(rfc3339: time), "\(scheduled)")
             // Later changes of the draft are not part of the scheduled version.
             _ = try await app.master("PATCH", Self.path, #"{"text":"bad"}"#, headers: ["if-match": "*"])
+            #expect(try await app.service.live.current(app.space).documents.isEmpty)
+            // The time comes. One only seconds ahead could pass before the request arrives.
+            try await app.database.withSuperuser {
+                _ = try await $0.execute("UPDATE config.schedules SET due = now()")
+            }
             try await eventually {
                 try await app.service.live.current(app.space)[DocumentKey(.flags, "default")] != nil
             }
@@ -218,7 +226,8 @@ import Testing
             #expect(done["data.0.state"] == "\"published\"" && done["data.0.version"] == "1", "\(done)")
             #expect(try await app.master("GET", Self.path + "/versions/1")["content"] == #"{"text":"later"}"#)
 
-            #expect(try await app.master("POST", Self.path + "/publish", #"{"at":"\#(soon)"}"#).status >= 400)
+            let past = Date(timeIntervalSinceNow: -2).formatted(.iso8601)
+            #expect(try await app.master("POST", Self.path + "/publish", #"{"at":"\#(past)"}"#).status >= 400)
             _ = try await app.master("PATCH", Self.path, #"{"text":"fine"}"#, headers: ["if-match": "*"])
             let far = Date(timeIntervalSinceNow: 3_600).formatted(.iso8601)
             let waiting = try await app.master("POST", Self.path + "/publish", #"{"at":"\#(far)"}"#)

@@ -38,6 +38,19 @@ struct TestGateway {
         try await exchange(TestGateway.request(path, headers + ["Connection: close"], method: method, body: body))
     }
 
+    /// Waits until `condition`, which uses new connections, holds in every event loop: a key ring and ended sessions reach
+    /// one loop after the other, and the loops take turns in accepting connections.
+    func eventuallyInEveryLoop(
+        sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
+    ) async {
+        await eventually(sourceLocation: sourceLocation) {
+            for _ in 0..<8 {
+                guard (try? await condition()) == true else { return false }
+            }
+            return true
+        }
+    }
+
     static func request(
         _ path: String = "Notes", _ headers: [String] = [], method: String = "GET", body: String = "",
         key: String = "mk_live_A", secret: String = "ms_A"

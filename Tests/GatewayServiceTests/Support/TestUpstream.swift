@@ -5,9 +5,9 @@ import NIOPosix
 import Synchronization
 
 /// An HTTP server in process that records what arrives and behaves as the path asks:
-/// `echo`, `sink`, `page`, `big`, `slow`, `never`, `events`, `endless` (one event, then silence), `torn` (the same,
-/// then part of another), `close`, `half`, `status/N`, `unchanged` (304 that holds for `generation`); anything else
-/// answers 200 with its name.
+/// `echo`, `sink`, `page`, `big`, `slow`, `held` (answers after `release()`), `never`, `events`, `endless` (one event,
+/// then silence), `torn` (the same, then part of another), `close`, `half`, `status/N`, `unchanged` (304 that holds for
+/// `generation`); anything else answers 200 with its name.
 final class TestUpstream: Sendable {
     struct Arrival: Sendable {
         var head: HTTPRequestHead
@@ -21,44 +21,39 @@ final class TestUpstream: Sendable {
         var isHealthy = true
         var checks = 0
         var generation: Int64?
+        var isReleased = false
     }
 
     let name: String
     private let state = Mutex(State())
-    private let channel: any Channel
-    private let connections: Connections
+    private let channel = Mutex<(any Channel)?>(nil)
+    private let connections = Connections()
 
     /// - Parameters:
     ///   - port: nil for one that nobody else gets while nothing listens there.
     ///   - socket: Listens there instead of at a port.
     static func start(_ name: String = "one", port: Int? = nil, socket: String? = nil) async throws -> TestUpstream {
-        let box = Box()
-        let connections = Connections()
+        let upstream = TestUpstream(name: name)
         let bootstrap = ServerBootstrap(group: MultiThreadedEventLoopGroup.singleton)
             .serverChannelOption(.socketOption(.so_reuseaddr), value: 1)
             .childChannelInitializer { channel in
-                connections.add(channel)
+                upstream.connections.add(channel)
                 return channel.eventLoop.makeCompletedFuture {
                     try channel.pipeline.syncOperations.configureHTTPServerPipeline(withErrorHandling: false)
-                    try channel.pipeline.syncOperations.addHandler(UpstreamHandler(box))
+                    try channel.pipeline.syncOperations.addHandler(UpstreamHandler(upstream))
                 }
             }
         let channel =
             if let socket {
                 try await bootstrap.bind(unixDomainSocketPath: socket, cleanupExistingSocketFile: true).get()
             } else { try await bootstrap.bind(host: "127.0.0.1", port: port ?? FreePort.find()).get() }
-        let upstream = TestUpstream(name: name, channel: channel, connections: connections)
-        box.upstream.withLock { $0 = upstream }
+        upstream.channel.withLock { $0 = channel }
         return upstream
     }
 
-    private init(name: String, channel: any Channel, connections: Connections) {
-        self.name = name
-        self.channel = channel
-        self.connections = connections
-    }
+    private init(name: String) { self.name = name }
 
-    var port: Int { channel.localAddress?.port ?? 0 }
+    var port: Int { channel.withLock { $0?.localAddress?.port } ?? 0 }
     var address: String { "127.0.0.1:\(port)" }
     var arrivals: [Arrival] { state.withLock { $0.arrivals } }
     var sentBytes: Int { state.withLock { $0.sentBytes } }
@@ -78,10 +73,14 @@ final class TestUpstream: Sendable {
         set { state.withLock { $0.generation = newValue } }
     }
 
+    /// Answers all requests for `held`, also later ones.
+    func release() { state.withLock { $0.isReleased = true } }
+    fileprivate var isReleased: Bool { state.withLock { $0.isReleased } }
+
     /// Stops listening and cuts every connection.
     func stop() async {
-        try? await channel.close().get()
-        connections.closeAll()
+        try? await channel.withLock { $0 }?.close().get()
+        connections.closeAll(forGood: true)
     }
 
     /// Closes every connection; new ones are accepted.
@@ -99,19 +98,23 @@ final class TestUpstream: Sendable {
     }
     fileprivate func sent(_ count: Int) { state.withLock { $0.sentBytes += count } }
 
-    final class Box: Sendable {
-        let upstream = Mutex<TestUpstream?>(nil)
-    }
-
     final class Connections: Sendable {
-        private let channels = Mutex<[any Channel]>([])
+        private let state = Mutex((channels: [any Channel](), isStopped: false))
 
-        func add(_ channel: any Channel) { channels.withLock { $0.append(channel) } }
+        func add(_ channel: any Channel) {
+            let isStopped = state.withLock { state in
+                if !state.isStopped { state.channels.append(channel) }
+                return state.isStopped
+            }
+            // Accepted before the server stopped.
+            if isStopped { channel.close(promise: nil) }
+        }
 
-        func closeAll() {
-            for channel in channels.withLock({ channels in
-                defer { channels = [] }
-                return channels
+        func closeAll(forGood: Bool = false) {
+            for channel in state.withLock({ state in
+                defer { state.channels = [] }
+                if forGood { state.isStopped = true }
+                return state.channels
             }) { channel.close(promise: nil) }
         }
     }
@@ -121,7 +124,7 @@ private final class UpstreamHandler: ChannelInboundHandler {
     typealias InboundIn = HTTPServerRequestPart
     typealias OutboundOut = HTTPServerResponsePart
 
-    private let box: TestUpstream.Box
+    private let upstream: TestUpstream
     private var head: HTTPRequestHead?
     private var index = -1
     private var body = ByteBuffer()
@@ -129,9 +132,8 @@ private final class UpstreamHandler: ChannelInboundHandler {
     private var isAnswering = false
     private var remaining = 0
 
-    init(_ box: TestUpstream.Box) { self.box = box }
+    init(_ upstream: TestUpstream) { self.upstream = upstream }
 
-    private var upstream: TestUpstream { box.upstream.withLock { $0! } }
     private var path: String { String(head?.uri.split(separator: "?").first ?? "") }
     private var act: String { path.split(separator: "/").dropFirst().joined(separator: "/") }
 
@@ -177,6 +179,7 @@ private final class UpstreamHandler: ChannelInboundHandler {
             context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(600)) {
                 self.respond(context, .ok, "slow")
             }
+        case "held": answerWhenReleased(context)
         case "events":
             writeHead(context, .ok, [("content-type", "text/event-stream")])
             sendEvent(context, 1)
@@ -208,6 +211,12 @@ private final class UpstreamHandler: ChannelInboundHandler {
             context.write(wrapOutboundOut(.body(.byteBuffer(ByteBuffer(string: text)))), promise: nil)
         }
         end(context)
+    }
+
+    private func answerWhenReleased(_ context: ChannelHandlerContext) {
+        guard context.channel.isActive else { return }
+        guard !upstream.isReleased else { return respond(context, .ok, "held") }
+        context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) { self.answerWhenReleased(context) }
     }
 
     /// Waits for another number for a while, like a feed.

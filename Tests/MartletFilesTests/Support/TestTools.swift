@@ -1,6 +1,7 @@
 import Foundation
 import MartletCore
 import MartletFiles
+import MartletTesting
 import NIOCore
 import Testing
 
@@ -81,10 +82,11 @@ actor MotoServer {
         var secretKey: String
     }
 
-    private var running: (process: Process, input: Pipe, configuration: S3Files.Configuration)?
+    private var start: Task<S3Files.Configuration, any Error>?
+    private var running: (process: Process, input: Pipe, output: Pipe)?
 
-    func configuration() throws -> S3Files.Configuration {
-        if let running { return running.configuration }
+    func configuration() async throws -> S3Files.Configuration {
+        if let start { return try await start.value }
         let process = Process()
         let (input, output) = (Pipe(), Pipe())
         process.executableURL = URL(fileURLWithPath: try #require(TestTools.python))
@@ -95,18 +97,26 @@ actor MotoServer {
         process.standardOutput = output
         process.standardError = FileHandle.nullDevice
         try process.run()
-        var line = Data()
-        while !line.contains(UInt8(ascii: "\n")) {
-            let more = output.fileHandleForReading.availableData
-            try #require(!more.isEmpty, "the S3 server did not start")
-            line.append(more)
+        running = (process, input, output)
+        let descriptor = output.fileHandleForReading.fileDescriptor
+        let start = Task {
+            let announcement = try await onOwnThread {
+                let output = FileHandle(fileDescriptor: descriptor, closeOnDealloc: false)
+                var line = Data()
+                while !line.contains(UInt8(ascii: "\n")) {
+                    let more = output.availableData
+                    try #require(!more.isEmpty, "the S3 server did not start")
+                    line.append(more)
+                }
+                return try JSONDecoder().decode(Announcement.self, from: line)
+            }
+            var configuration = S3Files.Configuration(
+                endpoint: announcement.endpoint, bucket: "files", region: "us-east-1",
+                accessKey: announcement.accessKey, secretKey: Secret(announcement.secretKey))
+            configuration.partSizeInBytes = 5 << 20
+            return configuration
         }
-        let announcement = try JSONDecoder().decode(Announcement.self, from: line)
-        var configuration = S3Files.Configuration(
-            endpoint: announcement.endpoint, bucket: "files", region: "us-east-1", accessKey: announcement.accessKey,
-            secretKey: Secret(announcement.secretKey))
-        configuration.partSizeInBytes = 5 << 20
-        running = (process, input, configuration)
-        return configuration
+        self.start = start
+        return try await start.value
     }
 }

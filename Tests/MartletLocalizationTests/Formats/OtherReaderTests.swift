@@ -1,6 +1,7 @@
 import Foundation
 import MartletCore
 import MartletLocalization
+import MartletTesting
 import Testing
 
 @Suite("Translation files as translate-toolkit reads them")
@@ -31,7 +32,7 @@ struct OtherReaderTests {
         defer { try? FileManager.default.removeItem(at: file) }
         let export = try format.write(try RoundTripTests.catalogue(), try RoundTripTests.options())
         try Data(export.bytes).write(to: file)
-        let found = try JSONValue(parsing: try Self.run(format, file.path))
+        let found = try JSONValue(parsing: try await Self.run(format, file.path))
         for (key, forms) in expected {
             let text: JSONValue? =
                 switch found[key] {
@@ -43,20 +44,24 @@ struct OtherReaderTests {
         }
     }
 
-    private static func run(_ format: CatalogueFormat, _ path: String) throws -> Data {
-        let process = Process()
-        process.executableURL = URL(fileURLWithPath: python ?? "")
-        process.arguments = [
-            URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
-                .appendingPathComponent("Support/read_exports.py").path,
-            format.rawValue, path,
-        ]
-        let output = Pipe()
-        process.standardOutput = output
-        try process.run()
-        let data = output.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
-        try #require(process.terminationStatus == 0)
+    private static func run(_ format: CatalogueFormat, _ path: String) async throws -> Data {
+        let (python, name) = (Self.python ?? "", format.rawValue)
+        let (data, status) = try await onOwnThread {
+            let process = Process()
+            process.executableURL = URL(fileURLWithPath: python)
+            process.arguments = [
+                URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent()
+                    .appendingPathComponent("Support/read_exports.py").path,
+                name, path,
+            ]
+            let output = Pipe()
+            process.standardOutput = output
+            try process.run()
+            let data = output.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            return (data, process.terminationStatus)
+        }
+        try #require(status == 0)
         return data
     }
 }

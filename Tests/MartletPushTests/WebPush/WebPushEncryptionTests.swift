@@ -2,6 +2,7 @@ import Crypto
 import Foundation
 import MartletCore
 import MartletPushSimulator
+import MartletTesting
 import Testing
 
 @testable import MartletPush
@@ -56,7 +57,7 @@ import Testing
     }
 
     @Test(.enabled(if: TestTools.python != nil, "MARTLET_TEST_PYTHON is not set"))
-    func `Another program decrypts our messages (http_ece)`() throws {
+    func `Another program decrypts our messages (http_ece)`() async throws {
         let texts = ["", "a", "Grüße 😀", String(repeating: "0123456789", count: 399)]
         var input = ""
         for text in texts {
@@ -67,20 +68,24 @@ import Testing
             )
             input += #"{"key":"\#(key)","auth":"\#(auth)","body":"\#(Base64URL.encode(message))"}"# + "\n"
         }
-        let process = Process()
-        let (stdin, stdout) = (Pipe(), Pipe())
-        process.executableURL = URL(fileURLWithPath: try #require(TestTools.python))
-        process.arguments = [
-            URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
-                path: "Support/decrypt.py"
-            ).path
-        ]
-        (process.standardInput, process.standardOutput) = (stdin, stdout)
-        try process.run()
-        stdin.fileHandleForWriting.write(Data(input.utf8))
-        try stdin.fileHandleForWriting.close()
-        let output = stdout.fileHandleForReading.readDataToEndOfFile()
-        process.waitUntilExit()
+        let python = try #require(TestTools.python)
+        let output = try await onOwnThread { [input] in
+            let process = Process()
+            let (stdin, stdout) = (Pipe(), Pipe())
+            process.executableURL = URL(fileURLWithPath: python)
+            process.arguments = [
+                URL(fileURLWithPath: #filePath).deletingLastPathComponent().deletingLastPathComponent().appending(
+                    path: "Support/decrypt.py"
+                ).path
+            ]
+            (process.standardInput, process.standardOutput) = (stdin, stdout)
+            try process.run()
+            stdin.fileHandleForWriting.write(Data(input.utf8))
+            try stdin.fileHandleForWriting.close()
+            let output = stdout.fileHandleForReading.readDataToEndOfFile()
+            process.waitUntilExit()
+            return output
+        }
         let read = try output.split(separator: UInt8(ascii: "\n")).map {
             try JSONDecoder().decode(String.self, from: $0)
         }

@@ -1,5 +1,6 @@
 import Foundation
 import MartletStatistics
+import MartletTesting
 
 /// A line of gbstats_cases.py.
 struct ReferenceCase: Decodable {
@@ -37,15 +38,18 @@ struct ReferenceCase: Decodable {
     var probability, degreesOfFreedom, x, normalQuantile, normalCDF, tQuantile, tCDF: Double?
 
     /// Runs the script with the interpreter `python`, and reads its output.
-    static func all(seed: Int, count: Int, python: String) throws -> [ReferenceCase] {
-        let process = Process(), output = Pipe()
-        process.executableURL = URL(fileURLWithPath: python)
-        let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "gbstats_cases.py")
-        process.arguments = [script.path, String(seed), String(count)]
-        (process.standardOutput, process.standardError) = (output, FileHandle.nullDevice)
-        try process.run()
-        let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
-        process.waitUntilExit()
+    static func all(seed: Int, count: Int, python: String) async throws -> [ReferenceCase] {
+        let bytes = try await onOwnThread {
+            let process = Process(), output = Pipe()
+            process.executableURL = URL(fileURLWithPath: python)
+            let script = URL(fileURLWithPath: #filePath).deletingLastPathComponent().appending(path: "gbstats_cases.py")
+            process.arguments = [script.path, String(seed), String(count)]
+            (process.standardOutput, process.standardError) = (output, FileHandle.nullDevice)
+            try process.run()
+            let bytes = try output.fileHandleForReading.readToEnd() ?? Data()
+            process.waitUntilExit()
+            return bytes
+        }
         return try bytes.split(separator: UInt8(ascii: "\n")).map {
             try JSONDecoder().decode(ReferenceCase.self, from: Data($0))
         }

@@ -38,7 +38,7 @@ import Testing
             #expect(outcomes == ["acted", "nobody", "nobody", "acted"], "\(details)")
             guard sent.count == 2 else { return }
             let content = try await app.app.postgres.query(
-                "SELECT content ->> 'body', content -> 'data' ->> 'sighting' FROM notifications.messages ORDER BY created"
+                "SELECT content ->> 'body', content -> 'data' ->> 'sighting' FROM notifications.messages ORDER BY id"
             )
             #expect(try content[0].decode(0) == "Your bike was seen: at the gate.")
             #expect(try content[0].decode(1) == "s1")

@@ -49,9 +49,12 @@ class BrowserTests(unittest.TestCase):
         self.fail("It did not happen within a minute.")
 
     def wait_for_the_end_of_the_session(self):
-        """Until the gateway has heard that the session of the window has ended, which takes up to two seconds."""
+        self.wait_for_a_refusal("/tickets/2", 401)
+
+    def wait_for_a_refusal(self, path, status):
+        """Until the gateway has heard what changed and refuses a call of the window, which takes about two seconds."""
         ask = "path => fetch(path, { headers: { 'martlet-dashboard': '1' } }).then(answer => answer.status)"
-        self.until(lambda: self.page.evaluate(ask, f"/admin/apps/{self.server.app}/tickets/2") == 401)
+        self.until(lambda: self.page.evaluate(ask, f"/admin/apps/{self.server.app}{path}") == status)
 
     def button(self, name, **options):
         return self.page.get_by_role("button", name=name, exact=True, **options)

@@ -241,7 +241,7 @@ class ViewTests(BrowserTests):
         self.window.sign_in()
         self.window.place("crashes?text=Merge")
         rows = self.page.locator("tr[data-row]")
-        for _ in range(20):
+        for _ in range(120):
             if rows.count() == 2:
                 break
             self.page.wait_for_timeout(500)
@@ -329,13 +329,16 @@ class ViewTests(BrowserTests):
     def test_an_invitation_gives_a_code_once_and_is_withdrawn(self):
         self.window.sign_in()
         self.window.place("sign-in?tab=invitations")
+        rows = self.page.locator("tr[data-row]")
+        expect(rows.first).to_be_visible()
+        count = rows.count()
         self.button("New invitation").click()
         self.button("Invite").click()
         self.see(re.compile(r"^\w{4}-\w{4}-\w{4}-\w{4}$"))
         self.button("Done").click()
-        count = self.page.locator("tr[data-row]").count()
+        expect(rows).to_have_count(count + 1)
         self.button("Withdraw").first.click()
-        expect(self.page.locator("tr[data-row]")).to_have_count(count - 1)
+        expect(rows).to_have_count(count)
 
     def test_another_application_gets_a_secret_and_is_deleted(self):
         self.window.sign_in()
@@ -606,9 +609,10 @@ class ViewTests(BrowserTests):
             expect(self.page.locator(".loading").first).to_be_attached()
             while not waiting:
                 self.page.wait_for_timeout(20)
+            # First, so that no call is held up from now on.
+            self.page.unroute(address)
             for route in waiting:
                 route.continue_()
-            self.page.unroute(address)
             expect(self.page.locator(".loading")).to_have_count(0)
 
 

@@ -8,18 +8,24 @@ import NIOHTTP1
 
 /// Checks whether the services and the database work, as seen by this process.
 struct ServerHealth: Sendable {
+    /// The usual limit of each statement and each request.
     static let timeLimit: Duration = .seconds(2)
 
     let postgres: PostgresClient
     /// All services but this one.
     let services: [ServiceAddress]
     let backups: BackupRecords
+    let timeLimit: Duration
     private let client = OutgoingClient(.anywhere)
 
-    init(postgres: PostgresClient, services: [ServiceAddress], backups: BackupRecords) {
+    init(
+        postgres: PostgresClient, services: [ServiceAddress], backups: BackupRecords,
+        timeLimit: Duration = ServerHealth.timeLimit
+    ) {
         self.postgres = postgres
         self.services = services
         self.backups = backups
+        self.timeLimit = timeLimit
     }
 
     struct Report: Encodable {
@@ -82,7 +88,7 @@ struct ServerHealth: Sendable {
         let base = service.url.absoluteString
         let request = HTTPClientRequest(url: (base.hasSuffix("/") ? String(base.dropLast()) : base) + "/health/ready")
         let start = ContinuousClock.now
-        guard let answer = try? await client.send(request, within: Self.timeLimit, upTo: 1 << 10) else {
+        guard let answer = try? await client.send(request, within: timeLimit, upTo: 1 << 10) else {
             return ServiceHealth(name: service.name, isReady: false)
         }
         return ServiceHealth(
@@ -98,12 +104,12 @@ struct ServerHealth: Sendable {
             """
             SELECT current_setting('server_version'), (SELECT coalesce(sum(numbackends), 0) FROM pg_stat_database)::bigint,
                 current_setting('max_connections')::bigint, auth.waiting_jobs()::text
-            """, timeout: Self.timeLimit)
+            """, timeout: timeLimit)
         guard let row = rows?.first, let jobs = try? row.decode(3, as: String.self) else { return nil }
         let milliseconds = Self.milliseconds(since: start)
         // Reads the size of every file, which can take longer than everything else.
         let size = try? await postgres.query(
-            "SELECT pg_database_size(current_database())", timeout: Self.timeLimit
+            "SELECT pg_database_size(current_database())", timeout: timeLimit
         ).first?.decode(0, as: Int.self)
         let database = try? DatabaseHealth(
             version: row.decode(0), sizeInBytes: size, connections: row.decode(1),

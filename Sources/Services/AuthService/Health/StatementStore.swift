@@ -13,6 +13,7 @@ struct StatementStore: Sendable {
     static let maximumCounts = 200
 
     let postgres: PostgresClient
+    var timeLimit = ServerHealth.timeLimit
 
     /// What PostgreSQL has counted for a statement since its statistics began.
     struct Count: Sendable, Equatable {
@@ -25,7 +26,7 @@ struct StatementStore: Sendable {
     /// Those with the most time. Empty if the server has no `pg_stat_statements`.
     func counts() async throws -> [Count] {
         try await postgres.query(
-            "SELECT id, statement, calls, milliseconds FROM auth.statement_counts()", timeout: ServerHealth.timeLimit
+            "SELECT id, statement, calls, milliseconds FROM auth.statement_counts()", timeout: timeLimit
         ).map {
             Count(
                 id: try $0.decode(0), text: try $0.decode(1), calls: try $0.decode(2), milliseconds: try $0.decode(3))
@@ -53,7 +54,7 @@ struct StatementStore: Sendable {
             """
             SELECT pid, role, state, seconds, waits_for, blockers::bigint[], statement
             FROM auth.running_statements(\(seconds))
-            """, timeout: ServerHealth.timeLimit
+            """, timeout: timeLimit
         ).map {
             Running(
                 pid: try $0.decode(0), role: try $0.decode(1), state: try $0.decode(2), seconds: try $0.decode(3),
@@ -82,7 +83,7 @@ struct StatementStore: Sendable {
         do {
             return try await postgres.query(
                 "SELECT name, bytes, index_bytes, live, dead, vacuumed, age FROM auth.largest_tables()",
-                timeout: ServerHealth.timeLimit
+                timeout: timeLimit
             ).map {
                 Table(
                     name: try $0.decode(0), sizeInBytes: try $0.decode(1), indexSizeInBytes: try $0.decode(2),
@@ -112,7 +113,7 @@ struct StatementStore: Sendable {
             """
             SELECT connections, maximum_connections, transaction_age, archive_fails, slot_bytes, job_seconds::text
             FROM auth.database_risks()
-            """, timeout: ServerHealth.timeLimit)[0]
+            """, timeout: timeLimit)[0]
         let jobs = Data(try row.decode(5, as: String.self).utf8)
         return Risks(
             connections: try row.decode(0), maximumConnections: try row.decode(1), transactionAge: try row.decode(2),
@@ -138,7 +139,7 @@ struct StatementStore: Sendable {
                 max(seconds) * 1000
             FROM auth.running_statements(1)
             WHERE state = 'active' AND statement IS NOT NULL GROUP BY statement
-            """, timeout: ServerHealth.timeLimit
+            """, timeout: timeLimit
         ).map {
             Sample(
                 id: try $0.decode(0), text: try $0.decode(1), calls: try $0.decode(2), milliseconds: try $0.decode(3),

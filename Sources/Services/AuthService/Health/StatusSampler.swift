@@ -21,7 +21,7 @@ final class StatusSampler: PeriodicWork {
 
     init(store: StatusStore, health: ServerHealth, logger: Logger, now: @escaping @Sendable () -> Date) {
         self.store = store
-        statements = StatementStore(postgres: store.postgres)
+        statements = StatementStore(postgres: store.postgres, timeLimit: store.timeLimit)
         self.health = health
         self.logger = logger
         self.now = now

@@ -7,6 +7,7 @@ struct StatusStore: Sendable {
     static let leaseInSeconds = 150.0
 
     let postgres: PostgresClient
+    var timeLimit = ServerHealth.timeLimit
 
     /// Adds a value to each series, at every resolution. Series that do not exist are ignored.
     ///
@@ -88,7 +89,7 @@ struct StatusStore: Sendable {
     func databaseFigures() async throws -> DatabaseFigures? {
         let rows = try await postgres.query(
             "SELECT committed, rolled_back, locked, oldest, dead FROM auth.database_figures()",
-            timeout: ServerHealth.timeLimit)
+            timeout: timeLimit)
         return try rows.first.map {
             DatabaseFigures(
                 committed: try $0.decode(0), rolledBack: try $0.decode(1), locked: try $0.decode(2),

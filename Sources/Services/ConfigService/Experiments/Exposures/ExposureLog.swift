@@ -48,6 +48,7 @@ final class ExposureLog: Service {
     private let store: ExposureStore
     private let logger: Logger
     private let state = Mutex(State())
+    private let lastFlush = Mutex<Task<Void, Never>?>(nil)
     private let dropped = Counter(label: "martlet_config_exposures_dropped_total")
 
     init(store: ExposureStore, logger: Logger) {
@@ -92,8 +93,26 @@ final class ExposureLog: Service {
         }
     }
 
-    /// Writes the queued exposures. Those that cannot be written stay in the queue.
+    /// Writes the queued exposures. Those that cannot be written stay in the queue. On return, no exposure recorded
+    /// before the call is still being written, not even by another call.
     func flush() async {
+        let task = lastFlush.withLock { last in
+            let former = last
+            let task = Task {
+                await former?.value
+                await self.write()
+            }
+            last = task
+            return task
+        }
+        await withTaskCancellationHandler {
+            await task.value
+        } onCancel: {
+            task.cancel()
+        }
+    }
+
+    private func write() async {
         while true {
             let batch = state.withLock { state in
                 defer { state.waiting.removeFirst(min(Self.maximumPerStatement, state.waiting.count)) }
