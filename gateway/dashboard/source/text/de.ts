@@ -367,6 +367,7 @@ export const de = {
   "Data": "Daten",
   "Data of the server are not loaded: their bindings stand in their place.":
     "Daten des Servers werden nicht geladen: An ihrer Stelle stehen die Bindungen.",
+  "Database and files": "Datenbank und Dateien",
   "Database, MB": "Datenbank, MB",
   "Date": "Datum",
   "Day": "Tag",
@@ -446,6 +447,7 @@ export const de = {
   "Encryption": "Verschlüsselung",
   "End": "Beenden",
   "End all others": "Alle anderen beenden",
+  "Ended": "Beendet",
   "Ends": "Endet",
   "Ends in": "Endet auf",
   "Environment": "Umgebung",
@@ -844,6 +846,7 @@ export const de = {
   "New configuration": "Neue Konfiguration",
   "New definition": "Neue Definition",
   "New element": "Neues Element",
+  "New files": "Neue Dateien",
   "New flag": "Neues Flag",
   "New hook": "Neuer Hook",
   "New index": "Neuer Index",
@@ -883,6 +886,7 @@ export const de = {
   "No app yet": "Noch keine App",
   "No backup has been tested by restoring it: run martlet backup verify.":
     "Es wurde noch keine Sicherung zur Probe wiederhergestellt. Das macht martlet backup verify.",
+  "No backup yet": "Noch keine Sicherung",
   "No change by staff": "Keine Änderung durch Mitarbeitende",
   "No colours": "Keine Farben",
   "No comments yet.": "Noch keine Kommentare.",
@@ -928,6 +932,7 @@ export const de = {
   "No roles yet": "Noch keine Rollen",
   "No rules were stored yet.": "Noch wurden keine Regeln gespeichert.",
   "No rules yet": "Noch keine Regeln",
+  "No run yet": "Noch kein Lauf",
   "No screens": "Keine Ansichten",
   "No segments yet": "Noch keine Segmente",
   "No sessions reported": "Keine Sitzungen gemeldet",
@@ -1198,6 +1203,7 @@ export const de = {
   "Restore": "Wiederherstellen",
   "restored": "wiederhergestellt",
   "Restores": "Lässt sich wiederherstellen",
+  "Result": "Ergebnis",
   "Results": "Ergebnisse",
   "Resume": "Fortsetzen",
   "Retention": "Wiederkehr",
@@ -1228,6 +1234,9 @@ export const de = {
   "Rules…": "Regeln …",
   "Running": "Läuft",
   "Runs": "Läufe",
+  "Runs appear here when they have ended, also those that failed or were cancelled.":
+    "Läufe erscheinen hier, wenn sie zu Ende sind, auch fehlgeschlagene und abgebrochene.",
+  "Runs of the backup": "Läufe der Sicherung",
   "Sample size": "Stichprobe",
   "Save": "Speichern",
   "Save and continue": "Speichern und weiter",
@@ -1404,6 +1413,7 @@ export const de = {
   "Template": "Vorlage",
   "Templates": "Vorlagen",
   "Test": "Test",
+  "Test by restoring it": "Test durch Wiederherstellen",
   "Test environment": "Testumgebung",
   "Test environment: its data are separate from the live data.":
     "Testumgebung: Ihre Daten sind von den Live-Daten getrennt.",
@@ -1458,6 +1468,8 @@ export const de = {
   "The JSON has an error. Fix it in the JSON tab first.":
     "Das JSON hat einen Fehler. Beheben Sie ihn zuerst im Tab JSON.",
   "The last 30 minutes": "Die letzten 30 Minuten",
+  "The log of the system says why a run failed: journalctl -t martlet-backup":
+    "Warum ein Lauf fehlschlug, sagt das Protokoll des Systems: journalctl -t martlet-backup",
   "The mail server accepted it.": "Der Mailserver hat sie angenommen.",
   "The name of its class in the app.": "Der Name ihrer Klasse in der App.",
   "The name of the property in the app.": "Der Name der Property in der App.",
@@ -1528,6 +1540,8 @@ export const de = {
   "There is no such app": "Diese App gibt es nicht",
   "There is no such page": "Diese Seite gibt es nicht",
   "There is nothing to split": "Es gibt nichts aufzuteilen",
+  "There were runs, but none has made a complete backup.":
+    "Es gab Läufe, aber keiner hat eine vollständige Sicherung gemacht.",
   "These keys are shown only once. Store the master key where only your server can read it.":
     "Diese Schlüssel werden nur einmal gezeigt. Bewahren Sie den Hauptschlüssel dort auf, wo nur Ihr Server ihn lesen kann.",
   "These leave the page: what is not saved is lost.": "Diese verlassen die Seite: nicht Gespeichertes geht verloren.",
