@@ -1,7 +1,7 @@
 import { ReactNode, useEffect, useId, useRef, useState } from "react";
 import { t } from "../text";
 import { Button } from "./basics";
-import { TextField } from "./form";
+import { Form, TextField } from "./form";
 
 /** A dialog above the page. The browser keeps the focus in it, and Escape closes it. */
 export function Dialog(
@@ -53,23 +53,21 @@ export function Confirm({ question, close }: { question: Question; close: () => 
   };
   return (
     <Dialog title={question.title} close={close}>
-      <p>{question.text}</p>
-      {question.typed && (
-        <TextField
-          label={t("Type {name} to confirm", { name: question.typed })}
-          value={typed}
-          change={setTyped}
-          autoFocus />
-      )}
-      <footer>
-        <Button onPress={close}>{t("Cancel")}</Button>
-        <Button
-          kind={question.isDanger === false ? "primary" : "danger"}
-          onPress={act}
-          isDisabled={question.typed !== undefined && typed !== question.typed}>
-          {question.action}
-        </Button>
-      </footer>
+      <Form
+        send={act}
+        action={question.action}
+        cancel={close}
+        isDanger={question.isDanger !== false}
+        isDisabled={question.typed !== undefined && typed !== question.typed}>
+        <p>{question.text}</p>
+        {question.typed && (
+          <TextField
+            label={t("Type {name} to confirm", { name: question.typed })}
+            value={typed}
+            change={setTyped}
+            autoFocus />
+        )}
+      </Form>
     </Dialog>
   );
 }
