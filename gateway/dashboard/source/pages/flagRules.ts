@@ -51,6 +51,10 @@ export function readNumber(text: string): number | undefined {
   return text.trim() === "" || !Number.isFinite(number) ? undefined : number;
 }
 
+/** Shares are stored as parts of 1, and typed in percent with at most four digits after the point. */
+export const percentOf = (share: number): number => Math.round(share * 1e6) / 1e4;
+export const shareOf = (percent: number): number => Math.round(percent * 1e4) / 1e6;
+
 /** Nil for an empty text; undefined for what is no percentage. */
 export function readPercent(text: string): number | null | undefined {
   if (text.trim() === "") return null;
