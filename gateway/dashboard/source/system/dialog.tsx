@@ -3,11 +3,15 @@ import { t } from "../text";
 import { Button } from "./basics";
 import { Form, TextField } from "./form";
 
-/** A dialog above the page. The browser keeps the focus in it, and Escape closes it. */
+/**
+ * A dialog above the page. The browser keeps the focus in it, and Escape closes it. A press beside it closes it, too,
+ * unless something was typed in it.
+ */
 export function Dialog(
   { title, close, children, isWide }: { title: string; close: () => void; children?: ReactNode; isWide?: boolean }
 ) {
   const element = useRef<HTMLDialogElement | null>(null);
+  const isTyped = useRef(false);
   const id = useId();
   useEffect(() => {
     const dialog = element.current;
@@ -22,7 +26,8 @@ export function Dialog(
         event.preventDefault();
         close();
       }}
-      onMouseDown={(event) => event.target === event.currentTarget && close()}>
+      onInput={() => (isTyped.current = true)}
+      onMouseDown={(event) => event.target === event.currentTarget && !isTyped.current && close()}>
       <div className="dialog-body">
         <header>
           <h2 id={id}>{title}</h2>
