@@ -170,6 +170,25 @@ class DeliveryTests(BrowserTests):
         findings = self.server.of_app("POST", "/config/flags/default/check")["findings"]
         self.assertEqual([one for one in findings if one["severity"] == "error"], [])
 
+    def test_conditions_and_groups_of_flags_are_named_in_forms_and_a_flag_has_an_address(self):
+        self.window.place("flags?tab=groups")
+        self.page.get_by_label("Name of a new group").fill("beta")
+        self.page.keyboard.press("Enter")
+        self.page.get_by_label("Values of beta").fill("ann, 12")
+        self.page.get_by_label("Name of a new condition").fill("testers")
+        self.page.keyboard.press("Enter")
+        testers = self.page.get_by_role("group", name="testers")
+        testers.get_by_role("button", name="Add a condition").click()
+        testers.get_by_label("Attribute").fill("userId")
+        testers.get_by_label("Comparison").select_option("$inGroup")
+        self.button("Save draft").click()
+        self.see("Draft saved")
+        stored = self.stored("flags", "default")
+        self.assertEqual(stored["savedGroups"], {"beta": ["ann", 12]})
+        self.assertEqual(stored["conditions"]["testers"], {"userId": {"$inGroup": "beta"}})
+        self.window.place("flags?flag=banner")
+        expect(self.dialog().get_by_role("heading", name="banner")).to_be_visible()
+
     def test_variations_and_metrics_of_a_test_are_edited_in_a_form(self):
         purchase = {"name": "purchase", "event": "Bought", "prior": {"mean": 0, "standardDeviation": 0.3}}
         test = {"title": "Banner", "state": "draft", "unit": "device", "metrics": [purchase],

@@ -6,7 +6,7 @@ import { Check, TextField } from "../system/form";
 import { own } from "../system/own";
 import { t } from "../text";
 import { Conditions } from "./FlagConditions";
-import { isNumber, isRecord, isText, Members, pass, readWhen, When, withMember, writeWhen } from "./flagRules";
+import { isNumber, isRecord, isText, Members, pass, readPlain, withMember, writeWhen } from "./flagRules";
 import { Labelled, NotShown, NumberField, ValueInput } from "./TypedInputs";
 
 interface Part {
@@ -16,7 +16,8 @@ interface Part {
 
 export function Participation({ draft, change }: Part) {
   const condition = own(draft, "condition") ?? undefined;
-  const when = readCondition(condition);
+  // Named conditions belong to the flags.
+  const when = readPlain(condition);
   const coverage = own(draft, "coverage") ?? undefined;
   return (
     <Section
@@ -53,13 +54,6 @@ export function Participation({ draft, change }: Part) {
       {(draft.state === "running" || draft.state === "stopped") && <Reassignment {...{ draft, change }} />}
     </Section>
   );
-}
-
-/** A test has no named conditions: those belong to the flags. */
-function readCondition(condition: unknown): When | null {
-  if (condition !== undefined && !isRecord(condition)) return null;
-  const when = readWhen(condition);
-  return when?.lines.some((line) => "name" in line) ? null : when;
 }
 
 interface Span {

@@ -2,7 +2,7 @@
 
 import { usePlace } from "../shell/place";
 import { Badge, Button, Notice, Section } from "../system/basics";
-import { Check, TextField } from "../system/form";
+import { Check, Choice, TextField } from "../system/form";
 import type { Finding } from "../system/json";
 import { useLoad } from "../system/load";
 import { own } from "../system/own";
@@ -58,11 +58,34 @@ export function Setup(
       )}
       {findings.length > 0 && <Findings findings={findings} />}
       <fieldset className="stack-large" disabled={isReadOnly || draft.state === "decided"}>
+        <General draft={draft} change={change} />
         <Variations draft={draft} change={change} flags={flags.data ?? {}} />
         <Participation draft={draft} change={change} />
         <Metrics draft={draft} change={change} />
         <GuardRails draft={draft} change={change} />
       </fieldset>
+    </div>
+  );
+}
+
+function General({ draft, change }: { draft: Members; change: Change }) {
+  if (!pass(draft, ["title", "description", "unit"], isText)) return null;
+  const text = (name: string) => (own(draft, name) as string | undefined) ?? "";
+  const set = (name: string) => (value: string) => change(withMember(draft, name, value || undefined));
+  return (
+    <div className="pair">
+      <TextField label={t("What is tested")} value={text("title")} change={set("title")} maximumLength={200} />
+      <TextField
+        label={t("Description")}
+        value={text("description")}
+        change={set("description")}
+        maximumLength={5000}
+        isOptional />
+      <Choice
+        label={t("Who keeps a variation")}
+        value={text("unit") || "user"}
+        change={set("unit")}
+        options={[{ value: "device", title: t("Device") }, { value: "user", title: t("User") }]} />
     </div>
   );
 }

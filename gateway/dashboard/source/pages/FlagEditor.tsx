@@ -71,6 +71,13 @@ export function FlagEditor(
           shown ?
           (
             <fieldset ref={fields} className="stack-large" disabled={isReadOnly}>
+              {(shown.description === undefined || typeof shown.description === "string") && (
+                <TextField
+                  label={t("Description of the flag")}
+                  value={shown.description ?? ""}
+                  change={(words) => setText(pretty(withMember(shown, "description", words || undefined)))}
+                  isOptional />
+              )}
               <Variants flag={shown} change={(next) => setText(pretty(next))} />
               <Rules flag={shown} change={(next) => setText(pretty(next))} document={document} />
             </fieldset>

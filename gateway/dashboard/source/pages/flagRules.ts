@@ -74,7 +74,7 @@ export function readStrict(text: string): unknown {
 export const writeStrict = (value: unknown): string => JSON.stringify(value) ?? "";
 
 export type Scalar = string | number | boolean;
-const isScalar = (value: unknown): value is Scalar => ["string", "number", "boolean"].includes(typeof value);
+export const isScalar = (value: unknown): value is Scalar => ["string", "number", "boolean"].includes(typeof value);
 
 /** Numbers, true, false and texts in quotes are read as such; everything else is a text. */
 export function readScalar(text: string): Scalar {
@@ -161,6 +161,13 @@ export function readWhen(when: unknown): When | null {
   }
   const lines = linesOf(when, true);
   return lines && { joined: "all", lines };
+}
+
+/** What a condition says that cannot name others of the document; null if the form does not show it. */
+export function readPlain(condition: unknown): When | null {
+  if (condition !== undefined && !isRecord(condition)) return null;
+  const when = readWhen(condition);
+  return when?.lines.some((line) => "name" in line) ? null : when;
 }
 
 /** The lines that must all hold; null if there is one that the form does not show. */
