@@ -764,6 +764,7 @@ export const de = {
   "link added": "Verknüpfung hinzugefügt",
   "Link an account": "Konto verknüpfen",
   "link removed": "Verknüpfung entfernt",
+  "Link removed": "Verknüpfung entfernt",
   "Linked": "Verknüpft",
   "Links": "Verknüpfungen",
   "List": "Liste",
