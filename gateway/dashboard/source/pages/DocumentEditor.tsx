@@ -110,7 +110,7 @@ function Editor(
     loaded.reload();
   };
   const save = async () => {
-    if (hasWrongText(page.current)) return;
+    if (hasWrongText(page.current, true)) return;
     await store(parsed.value);
     say(t("Draft saved"));
   };

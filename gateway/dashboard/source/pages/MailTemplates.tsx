@@ -155,8 +155,8 @@ function TemplateForm(
     done();
   };
   const look = async () => {
-    const found = [...`${subject} ${text} ${html}`.matchAll(/\{\{[#/]?\s*(\w+)\s*\}\}/g)].map((match) => match[1] ?? "");
-    const names = [...new Set(found)].filter((one) => one !== "unsubscribe");
+    const found = [...`${subject} ${text} ${html}`.matchAll(/\{\{[#/]?\s*(\w+)\s*\}\}/g)];
+    const names = [...new Set(found.map((match) => match[1] ?? ""))].filter((one) => one !== "unsubscribe");
     const variables = Object.fromEntries(names.map((one) => [one, one.toUpperCase()]));
     try {
       setPreview(

@@ -142,10 +142,12 @@ export function errorOf(field: string, problem: unknown): string | undefined {
 }
 
 /**
- * Whether there is a text that stands for no value, and would be lost. The browser says at its input what is wrong.
+ * Whether there is a text that stands for no value, so that it would be lost; before saving also, whether one that is
+ * required is missing. The browser says at its input what is wrong.
  */
-export function hasWrongText(element: HTMLElement | null): boolean {
-  const input = element?.querySelector<HTMLInputElement>('input[aria-invalid="true"]:invalid');
+export function hasWrongText(element: HTMLElement | null, isSaving = false): boolean {
+  const wrong = 'input[aria-invalid="true"]:invalid';
+  const input = element?.querySelector<HTMLInputElement>(isSaving ? wrong + ", input:required:invalid" : wrong);
   // After the tab or the button that was pressed has taken the focus.
   setTimeout(() => input?.reportValidity());
   return Boolean(input);
