@@ -30,7 +30,7 @@ export function useKeys(count: number) {
  */
 export function ValueInput<Value>(
   { id, label, value, change, read, write, problem, isRequired, isCode, placeholder, words }: {
-    /** Of an input with a visible label. */
+    /** Of an input with a visible label, below which there is room to say what is wrong. */
     id?: string;
     label: string;
     value: Value;
@@ -64,6 +64,7 @@ export function ValueInput<Value>(
         value={text}
         aria-label={id ? undefined : label}
         aria-invalid={isWrong ? true : undefined}
+        aria-describedby={isWrong && id ? id + "-wrong" : undefined}
         required={isRequired}
         placeholder={placeholder}
         list={words ? list : undefined}
@@ -75,6 +76,7 @@ export function ValueInput<Value>(
           setTyped({ text: next, value: found === undefined ? value : found });
           if (found !== undefined) change(found);
         }} />
+      {isWrong && id && <p className="error" id={id + "-wrong"}>{note}</p>}
       {words && (
         <datalist id={list}>
           {words.map((word) => <option key={word} value={word} />)}
