@@ -2,6 +2,7 @@ import { ReactNode, useEffect, useId, useRef, useState } from "react";
 import { t } from "../text";
 import { Button } from "./basics";
 import { Form, TextField } from "./form";
+import { showIn, Toasts } from "./toast";
 
 /**
  * A dialog above the page. The browser keeps the focus in it, and Escape closes it. A press beside it closes it, too,
@@ -16,6 +17,7 @@ export function Dialog(
   useEffect(() => {
     const dialog = element.current;
     if (dialog && !dialog.open) dialog.showModal();
+    return showIn(id);
   }, []);
   return (
     <dialog
@@ -35,6 +37,7 @@ export function Dialog(
         </header>
         {children}
       </div>
+      <Toasts dialog={id} />
     </dialog>
   );
 }
