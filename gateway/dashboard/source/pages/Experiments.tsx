@@ -9,22 +9,37 @@ import { Dialog, useConfirm } from "../system/dialog";
 import { Choice, Form, TextField } from "../system/form";
 import type { Finding } from "../system/json";
 import { lazy } from "../system/lazy";
-import { Loaded } from "../system/load";
+import { Loaded, useLoad } from "../system/load";
+import { own } from "../system/own";
 import { go, setQuery } from "../system/router";
 import { say } from "../system/toast";
 import { t, Text } from "../text";
 import { DocumentList, Draft, putDraft } from "./document";
 import { DocumentPage } from "./DocumentEditor";
+import { orNothing } from "./Overview";
 
 const Results = lazy(async () => (await import("./ExperimentResults")).Results);
 const Setup = lazy(async () => (await import("./ExperimentSetup")).Setup);
 const SampleSize = lazy(async () => (await import("./SampleSize")).SampleSize);
 
 export function ExperimentsPage() {
+  const place = usePlace();
   const [isNew, setNew] = useState(false);
+  const contents = useLoad(async () => {
+    const query = { kind: "experiment" };
+    const all = await orNothing(request("GET /admin/apps/{app}/config/export", { ...given(place), query }));
+    return new Map<string, Content>(all?.body.documents.map((one: Content & { name: string }) => [one.name, one]));
+  }, [place.app.id, place.environment]);
+  const about = (name: string) => {
+    const content = contents.data?.get(name);
+    if (!content) return undefined;
+    const { title, state } = content.draft;
+    return { title: String(title ?? ""), state: <TestState state={String(content.live?.state ?? state)} /> };
+  };
   return (
     <>
       <DocumentList
+        about={about}
         kind="experiment"
         page="experiments"
         area="experiments"
@@ -109,6 +124,16 @@ const states: Record<string, { title: Text; tone: Tone }> = {
   decided: { title: "Decided", tone: "accent" }
 };
 
+function TestState({ state }: { state: string }) {
+  const { title, tone } = own(states, state) ?? { title: "Draft" as Text, tone: "neutral" as Tone };
+  return <Badge tone={tone}>{t(title)}</Badge>;
+}
+
+interface Content {
+  draft: Record<string, unknown>;
+  live?: Record<string, unknown> | null;
+}
+
 export function ExperimentPage({ name }: { name: string }) {
   const place = usePlace();
   return (
@@ -169,7 +194,7 @@ function Course(
   };
   return (
     <>
-      <Badge tone={states[state]?.tone ?? "neutral"}>{t(states[state]?.title ?? "Draft")}</Badge>
+      <TestState state={state} />
       {(state === "draft" || state === "stopped") && (
         <Button
           kind="primary"
