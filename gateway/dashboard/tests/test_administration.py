@@ -134,7 +134,9 @@ class AdministrationTests(BrowserTests):
         answer = {
             "services": [{"name": "auth", "isReady": True, "version": "9.9.9", "waitingJobs": 3}, {"name": "storage", "isReady": False}],
             "backup": {"backups": [{"id": "20261128T020000Z", "type": "full", "time": "2026-11-28T02:00:09Z", "sizeInBytes": 52_000_000}],
-                       "proof": {"id": "20261128T020000Z", "time": "2026-11-28T03:00:00Z", "result": "good", "seconds": 22}},
+                       "proof": {"id": "20261128T020000Z", "time": "2026-11-28T03:00:00Z", "result": "good", "seconds": 22},
+                       "runs": [{"command": "files", "time": "2026-11-28T05:00:00Z", "seconds": 95, "result": "failed"},
+                                {"command": "verify", "time": "2026-11-28T03:00:00Z", "seconds": 22, "result": "good"}]},
             "appBackups": [{"app": "shop", "archives": 3, "time": "2026-11-28T02:00:09Z", "sizeInBytes": 7_000_000,
                             "lastRun": "2026-11-28T04:00:00Z", "lastResult": "failed"}],
         }
@@ -144,6 +146,10 @@ class AdministrationTests(BrowserTests):
         self.see("The database does not answer")
         self.see("52 MB")
         self.see("Restores", exact=True)
+        runs = self.page.get_by_role("table", name="Runs of the backup").get_by_role("row")
+        expect(runs.filter(has_text="New files")).to_contain_text("2 min")
+        expect(runs.filter(has_text="New files")).to_contain_text("Failed")
+        expect(runs.filter(has_text="Test by restoring it")).to_contain_text("Fine")
         expect(self.page.get_by_role("table", name="Archives of apps").get_by_role("row").filter(has_text="shop")).to_contain_text("Failed")
         self.window.place("overview")
         self.see("2 parts do not work")

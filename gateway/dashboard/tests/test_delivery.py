@@ -139,6 +139,8 @@ class DeliveryTests(BrowserTests):
         rules.nth(1).get_by_label("Share in percent").fill("200")
         self.button("Keep in the draft").click()
         expect(rules.nth(1).get_by_label("Share in percent")).to_have_attribute("aria-invalid", "true")
+        self.dialog().get_by_role("tab", name="JSON").click()
+        expect(rules.nth(1).get_by_label("Share in percent")).to_have_value("200")
         rules.nth(1).get_by_label("Share in percent").fill("20")
         self.button("Move rule 2 up").click()
         self.assertEqual(self.window.violations(), [])
@@ -167,6 +169,25 @@ class DeliveryTests(BrowserTests):
             "rules": [{"split": [{"variant": "short", "percent": 30}, {"variant": "long", "percent": 10}]}]})
         findings = self.server.of_app("POST", "/config/flags/default/check")["findings"]
         self.assertEqual([one for one in findings if one["severity"] == "error"], [])
+
+    def test_conditions_and_groups_of_flags_are_named_in_forms_and_a_flag_has_an_address(self):
+        self.window.place("flags?tab=groups")
+        self.page.get_by_label("Name of a new group").fill("beta")
+        self.page.keyboard.press("Enter")
+        self.page.get_by_label("Values of beta").fill("ann, 12")
+        self.page.get_by_label("Name of a new condition").fill("testers")
+        self.page.keyboard.press("Enter")
+        testers = self.page.get_by_role("group", name="testers")
+        testers.get_by_role("button", name="Add a condition").click()
+        testers.get_by_label("Attribute").fill("userId")
+        testers.get_by_label("Comparison").select_option("$inGroup")
+        self.button("Save draft").click()
+        self.see("Draft saved")
+        stored = self.stored("flags", "default")
+        self.assertEqual(stored["savedGroups"], {"beta": ["ann", 12]})
+        self.assertEqual(stored["conditions"]["testers"], {"userId": {"$inGroup": "beta"}})
+        self.window.place("flags?flag=banner")
+        expect(self.dialog().get_by_role("heading", name="banner")).to_be_visible()
 
     def test_variations_and_metrics_of_a_test_are_edited_in_a_form(self):
         purchase = {"name": "purchase", "event": "Bought", "prior": {"mean": 0, "standardDeviation": 0.3}}
@@ -203,6 +224,40 @@ class DeliveryTests(BrowserTests):
             {"key": "far", "weight": 0.2, "flags": {"search-radius": 10}}])
         spent = {"name": "spent", "kind": "mean", "goal": "decrease", "event": "Bought", "property": "price"}
         self.assertEqual(stored["metrics"], [purchase, spent])
+
+    def test_participants_and_guard_rails_of_a_test_are_set_in_a_form_and_a_refused_start_says_why(self):
+        self.window.expect_refusals(422)
+        test = {"title": "Far", "state": "draft", "unit": "device", "metrics": [], "guardRails": {"power": 0.9},
+                "variations": [{"key": "control"}, {"key": "far", "flags": {"search-radius": "far"}}]}
+        self.server.of_app("PUT", "/config/experiment/far", test, {"If-None-Match": "*"})
+        self.window.place("experiments/far?tab=setup")
+        self.button("Add a condition").click()
+        condition = self.page.get_by_role("group", name="Condition 1")
+        condition.get_by_label("Attribute").fill("country")
+        condition.get_by_label("Comparison").select_option("$in")
+        condition.get_by_label("Value").fill("CH, AT")
+        self.page.get_by_label("Share that takes part, in percent").fill("33.3")
+        self.page.get_by_label("Shares no units with other tests").check()
+        self.page.get_by_label("Namespace", exact=True).fill("search")
+        self.page.get_by_label("Its part to, in percent").fill("25")
+        self.page.get_by_label("Units of each variation, at least").fill("500")
+        for _ in range(2):
+            self.button("Add a metric").click()
+        effect = self.page.get_by_label("Smallest effect that matters, in percent")
+        effect.nth(1).fill("five")
+        self.button("Remove metric 1").click()
+        self.page.get_by_role("tab", name="JSON").click()
+        expect(effect).to_have_value("five")
+        effect.fill("5")
+        self.button("Save draft").click()
+        self.see("Draft saved")
+        self.assertEqual(self.stored("experiment", "far"), {
+            **test, "condition": {"country": {"$in": ["CH", "AT"]}}, "coverage": 0.333,
+            "namespace": {"name": "search", "range": [0, 0.25]}, "guardRails": {"power": 0.9, "minimumUnits": 500},
+            "metrics": [{"name": "metric-2", "minimumEffect": 0.05}]})
+        self.button("Start").click()
+        self.dialog().get_by_role("button", name="Start").click()
+        expect(self.page.get_by_role("list", name="Findings")).to_contain_text("The value must have the flag's type")
 
     def test_a_publication_is_planned_and_cancelled(self):
         self.server.of_app("PUT", "/config/configuration/4.2.0", {"mainSettings": {"later": True}}, {"If-None-Match": "*"})

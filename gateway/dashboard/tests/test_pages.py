@@ -285,6 +285,8 @@ class PageTests(BrowserTests):
         self.see("Wait: no difference can be told from chance yet.")
         self.button("Stop").click()
         self.see("Stopped")
+        self.window.place("experiments")
+        expect(self.page.get_by_role("row").filter(has_text="Bigger map")).to_contain_text("Stopped")
 
     def test_a_missing_translation_is_written_in_its_cell(self):
         self.window.sign_in()

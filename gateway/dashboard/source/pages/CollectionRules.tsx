@@ -4,8 +4,8 @@ import { useState } from "react";
 import { request } from "../api/client";
 import { Problem } from "../api/problem";
 import { given, usePlace } from "../shell/place";
-import { Button, Notice, Show } from "../system/basics";
-import { Finding, JSONEditor, parse, pretty } from "../system/json";
+import { Button, Notice, sayProblem, Show } from "../system/basics";
+import { Finding, JSONEditor, parse, pretty, useUnsaved } from "../system/json";
 import { useLoad } from "../system/load";
 import { say } from "../system/toast";
 import { t } from "../text";
@@ -73,12 +73,21 @@ function JSONPartEditor(
   const [report, setReport] = useState<Record<string, any> | null>(null);
   const parsed = parse(text);
   const canUpdate = place.may("storage", "update");
+  useUnsaved(canUpdate && text !== stored);
+  const put = async (body: unknown) =>
+    (await request("PUT " + address, { ...given(place, { collection }), body })).body;
+  const remove = async () => {
+    await request("DELETE " + address, given(place, { collection }));
+    saved();
+    say(t("Removed"), { undo: () => void put(parse(stored).value).then(saved, sayProblem) });
+  };
   const save = async () => {
     setReport(null);
     try {
-      const answer = (await request("PUT " + address, { ...given(place, { collection }), body: parsed.value })).body;
+      const answer = await put(parsed.value);
       if (answer && typeof answer.misfits === "number" && answer.misfits > 0) setReport(answer);
       say(t("Stored"));
+      setText(pretty(parsed.value));
       saved();
     } catch (error) {
       if (!(error instanceof Problem) || error.status < 400 || error.status >= 500 || error.status === 403) throw error;
@@ -125,14 +134,7 @@ function JSONPartEditor(
           </Button>
         )}
         {part === "schema" && exists && place.may("storage", "delete") && (
-          <Button
-            kind="danger"
-            onPress={async () => {
-              await request("DELETE " + address, given(place, { collection }));
-              saved();
-            }}>
-            {t("Remove the schema")}
-          </Button>
+          <Button kind="danger" onPress={remove}>{t("Remove the schema")}</Button>
         )}
       </div>
     </div>

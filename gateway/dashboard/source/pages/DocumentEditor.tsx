@@ -1,12 +1,13 @@
 // The page of one published document: its draft, edited as JSON or in the views of its document kind.
 
-import { ReactNode, useEffect, useMemo, useState } from "react";
+import { ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { request, Tagged } from "../api/client";
 import { Problem } from "../api/problem";
 import { Area } from "../api/session";
 import { given, usePlace } from "../shell/place";
 import { Badge, Button, Menu, Notice, PageHead, sayProblem, Show, Tabs } from "../system/basics";
 import { useConfirm } from "../system/dialog";
+import { hasWrongText } from "../system/form";
 import { Finding, JSONEditor, parse, pretty, useUnsaved, Words } from "../system/json";
 import { Loaded } from "../system/load";
 import { go, setQuery, useAddress } from "../system/router";
@@ -25,9 +26,9 @@ interface EditorProperties {
   views?: {
     name: string;
     title: string;
-    show: (draft: any, change: (draft: any) => void, reload: () => void) => ReactNode;
+    show: (draft: any, change: (draft: any) => void, reload: () => void, findings: Finding[]) => ReactNode;
   }[];
-  actions?: (loaded: Loaded<Tagged<Draft>>) => ReactNode;
+  actions?: (loaded: Loaded<Tagged<Draft>>, isChanged: boolean, refused: (findings: Finding[]) => void) => ReactNode;
   start?: unknown;
   note?: string;
   /** Completions in the JSON tab. */
@@ -81,6 +82,7 @@ function Editor(
   const [findings, setFindings] = useState<Finding[]>([]);
   const [publishing, setPublishing] = useState(false);
   const [dialog, ask] = useConfirm();
+  const page = useRef<HTMLDivElement | null>(null);
   const isChanged = text !== from;
   useUnsaved(isChanged);
   const parsed = useMemo(() => parse(text), [text]);
@@ -108,6 +110,7 @@ function Editor(
     loaded.reload();
   };
   const save = async () => {
+    if (hasWrongText(page.current, true)) return;
     await store(parsed.value);
     say(t("Draft saved"));
   };
@@ -128,7 +131,7 @@ function Editor(
   const isExperiment = kind === "experiment";
 
   return (
-    <div className="page" onKeyDown={key}>
+    <div className="page" ref={page} onKeyDown={key}>
       <PageHead
         title={
           <>
@@ -137,7 +140,7 @@ function Editor(
         }
         back={back}
         note={note}>
-        {actions?.(loaded)}
+        {actions?.(loaded, isChanged, setFindings)}
         {isChanged && !isReadOnly && <Button onPress={take}>{t("Discard")}</Button>}
         {!isReadOnly && (
           <Button onPress={save} isDisabled={(!isChanged && tag !== null) || parsed.error !== undefined}>
@@ -207,7 +210,7 @@ function Editor(
       <Tabs
         label={t("Views")}
         current={tab}
-        choose={(next) => setQuery({ tab: next })}
+        choose={(next) => hasWrongText(page.current) || setQuery({ tab: next })}
         tabs={[
           ...views.map((one) => ({ name: one.name, title: one.title })),
           {
@@ -225,7 +228,7 @@ function Editor(
       {view ?
         (parsed.error ?
           <Notice tone="bad">{t("The JSON has an error. Fix it in the JSON tab first.")}</Notice> :
-          view.show(parsed.value, change, loaded.reload)) :
+          view.show(parsed.value, change, loaded.reload, findings)) :
         tab === "diff" ?
         <Changes kind={kind} name={name} on={tag} isLive={body.document.liveVersion != null} isUnsaved={isChanged} /> :
         tab === "versions" ?

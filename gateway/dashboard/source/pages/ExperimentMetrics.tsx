@@ -7,9 +7,9 @@ import { Check, Choice, TextField } from "../system/form";
 import { useLoad } from "../system/load";
 import { own } from "../system/own";
 import { t, Text } from "../text";
-import { asItIs, isNumber, isRecord, isText, Members, pass, readPercent, withMember, without } from "./flagRules";
+import { asItIs, isNumber, isRecord, isText, Members, pass, withMember, without } from "./flagRules";
 import { daysAgo } from "./Overview";
-import { Labelled, NotShown, ValueInput } from "./TypedInputs";
+import { Labelled, NotShown, NumberField, useKeys, ValueInput } from "./TypedInputs";
 
 const mostMetrics = 50;
 
@@ -34,6 +34,7 @@ const isShown = (metric: unknown): metric is Members =>
 export function Metrics({ draft, change }: { draft: Members; change: (draft: Members) => void }) {
   const place = usePlace();
   const all: unknown[] = Array.isArray(draft.metrics) ? draft.metrics : [];
+  const { keys, remove } = useKeys(all.length);
   const set = (metrics: unknown[]) => change({ ...draft, metrics });
   const names = all.filter(isShown).map((one) => String(one.name));
   const events = useLoad(async () => {
@@ -55,7 +56,7 @@ export function Metrics({ draft, change }: { draft: Members; change: (draft: Mem
       note={t("What is compared between the variations. A metric without an event gets its numbers from your server.")}>
       <ol className="stack" aria-label={t("Metrics")}>
         {all.map((metric, index) => (
-          <li key={index} className="card">
+          <li key={keys[index]} className="card">
             <div className="row">
               <h3>{isShown(metric) ? String(metric.name) : t("Metric")}</h3>
               <Button
@@ -63,7 +64,10 @@ export function Metrics({ draft, change }: { draft: Members; change: (draft: Mem
                 kind="quiet"
                 isSmall
                 label={t("Remove metric {n}", { n: index + 1 })}
-                onPress={() => set(all.filter((_, place) => place !== index))} />
+                onPress={() => {
+                  remove(index);
+                  set(all.filter((_, place) => place !== index));
+                }} />
             </div>
             {isShown(metric) ?
               (
@@ -111,8 +115,6 @@ function MetricFields(
           words={events} />
       )} />
   );
-  const effect = own(metric, "minimumEffect") as number | undefined;
-  const days = own(metric, "covariateDays") as number | undefined;
   return (
     <div className="stack">
       <div className="pair">
@@ -146,19 +148,13 @@ function MetricFields(
             isOptional />
         )}
         {kind === "ratio" && event("denominatorEvent", t("Divided by this event"))}
-        <Labelled
+        <NumberField
           label={t("Smallest effect that matters, in percent")}
-          isOptional
-          control={(id) => (
-            <ValueInput<number | null>
-              id={id}
-              label=""
-              value={effect === undefined ? null : Math.round(effect * 1e6) / 1e4}
-              change={(next) => set("minimumEffect", next === null ? undefined : next / 100)}
-              read={readPercent}
-              write={(next) => (next === null ? "" : String(next))}
-              problem={t("This is no number from 0 to 100.")} />
-          )} />
+          value={own(metric, "minimumEffect") as number | undefined}
+          change={(effect) => set("minimumEffect", effect)}
+          least={0.0001}
+          most={10}
+          isShare />
       </div>
       {kind !== "ratio" && (
         <Check
@@ -169,12 +165,14 @@ function MetricFields(
             change(isOn ? { ...metric, covariate: true } : without(metric, ["covariate", "covariateDays"]))} />
       )}
       {metric.covariate === true && text("event") !== "" && (
-        <TextField
+        <NumberField
           label={t("Days before the test")}
-          type="number"
-          value={days === undefined ? "" : String(days)}
-          change={(value) => set("covariateDays", value === "" ? undefined : Number(value))}
-          isOptional />
+          value={own(metric, "covariateDays") as number | undefined}
+          change={(days) => set("covariateDays", days)}
+          least={1}
+          most={90}
+          usual={14}
+          isWhole />
       )}
     </div>
   );

@@ -1,13 +1,17 @@
-// What an A/B test compares: its variations, and the metrics that decide between them.
+// What an A/B test compares and for whom: variations, participants, metrics, guard rails.
 
 import { usePlace } from "../shell/place";
 import { Badge, Button, Notice, Section } from "../system/basics";
-import { Check, TextField } from "../system/form";
+import { Check, Choice, TextField } from "../system/form";
+import type { Finding } from "../system/json";
 import { useLoad } from "../system/load";
 import { own } from "../system/own";
+import { setQuery } from "../system/router";
 import { number, t } from "../text";
 import { readFlags } from "./document";
+import { GuardRails } from "./ExperimentGuardRails";
 import { Metrics } from "./ExperimentMetrics";
+import { Participation } from "./ExperimentParticipation";
 import {
   fits,
   Flag,
@@ -16,7 +20,7 @@ import {
   isText,
   Members,
   pass,
-  readPercent,
+  percentOf,
   readScalar,
   Scalar,
   starts,
@@ -25,13 +29,21 @@ import {
   without,
   writeScalar
 } from "./flagRules";
-import { AddName, Labelled, NotShown, TypedValue, ValueInput } from "./TypedInputs";
+import { AddName, NotShown, NumberField, TypedValue, useKeys, ValueInput } from "./TypedInputs";
 
 const mostVariations = 20;
 
 type Change = (draft: Members) => void;
 
-export function Setup({ draft, change, isReadOnly }: { draft: Members; change: Change; isReadOnly: boolean }) {
+export function Setup(
+  { draft, change, findings, isReadOnly }: {
+    draft: Members;
+    change: Change;
+    /** Of the draft when it was last checked. */
+    findings: Finding[];
+    isReadOnly: boolean;
+  }
+) {
   const place = usePlace();
   const flags = useLoad(
     async (): Promise<Record<string, Flag>> => (place.may("config", "read") ? readFlags(place) : {}),
@@ -44,11 +56,56 @@ export function Setup({ draft, change, isReadOnly }: { draft: Members; change: C
           {t("The test runs as it was when it started. Changes take effect when it is started again.")}
         </Notice>
       )}
+      {findings.length > 0 && <Findings findings={findings} />}
       <fieldset className="stack-large" disabled={isReadOnly || draft.state === "decided"}>
+        <General draft={draft} change={change} />
         <Variations draft={draft} change={change} flags={flags.data ?? {}} />
+        <Participation draft={draft} change={change} />
         <Metrics draft={draft} change={change} />
+        <GuardRails draft={draft} change={change} />
       </fieldset>
     </div>
+  );
+}
+
+function General({ draft, change }: { draft: Members; change: Change }) {
+  if (!pass(draft, ["title", "description", "unit"], isText)) return null;
+  const text = (name: string) => (own(draft, name) as string | undefined) ?? "";
+  const set = (name: string) => (value: string) => change(withMember(draft, name, value || undefined));
+  return (
+    <div className="pair">
+      <TextField label={t("What is tested")} value={text("title")} change={set("title")} maximumLength={200} />
+      <TextField
+        label={t("Description")}
+        value={text("description")}
+        change={set("description")}
+        maximumLength={5000}
+        isOptional />
+      <Choice
+        label={t("Who keeps a variation")}
+        value={text("unit") || "user"}
+        change={set("unit")}
+        options={[{ value: "device", title: t("Device") }, { value: "user", title: t("User") }]} />
+    </div>
+  );
+}
+
+/** Each leads to the JSON, which marks its place. */
+function Findings({ findings }: { findings: Finding[] }) {
+  return (
+    <ul className="findings" aria-label={t("Findings")}>
+      {findings.map((one) => (
+        <li key={one.path + one.message}>
+          <button type="button" onClick={() => setQuery({ tab: "json" })}>
+            <Badge tone={one.severity === "error" ? "bad" : "warning"}>
+              {one.severity === "error" ? t("Error") : t("Warning")}
+            </Badge>
+            <span>{one.message}</span>
+            <code>{one.path}</code>
+          </button>
+        </li>
+      ))}
+    </ul>
   );
 }
 
@@ -68,6 +125,7 @@ const isShown = (variation: unknown): variation is Members =>
 
 function Variations({ draft, change, flags }: { draft: Members; change: Change; flags: Record<string, Flag> }) {
   const all: unknown[] = Array.isArray(draft.variations) ? draft.variations : [];
+  const rows = useKeys(all.length);
   const set = (variations: unknown[]) => change({ ...draft, variations });
   const replace = (index: number, next: Members) => set(all.map((one, place) => (place === index ? next : one)));
   const shown = all.filter(isShown);
@@ -88,6 +146,7 @@ function Variations({ draft, change, flags }: { draft: Members; change: Change; 
   };
   const remove = (index: number) => {
     const rest = all.filter((_, place) => place !== index);
+    rows.remove(index);
     const left = 1 - (weights[shown.indexOf(all[index] as Members)] ?? 0);
     set(hasWeights && left > 0 ? scaled(rest, 1 / left) : rest);
   };
@@ -117,7 +176,7 @@ function Variations({ draft, change, flags }: { draft: Members; change: Change; 
       )}
       <ol className="stack" aria-label={t("Variations")}>
         {all.map((variation, index) => (
-          <li key={index} className="card">
+          <li key={rows.keys[index]} className="card">
             <div className="row">
               <h3>{isShown(variation) ? String(variation.name ?? variation.key) : t("Variation")}</h3>
               {index === 0 && <Badge>{t("control")}</Badge>}
@@ -150,7 +209,6 @@ function Variations({ draft, change, flags }: { draft: Members; change: Change; 
 }
 
 const rounded = (share: number) => Math.round(share * 10_000) / 10_000;
-const percentOf = (share: number) => Math.round(share * 1_000_000) / 10_000;
 
 const scaled = (variations: unknown[], factor: number) =>
   variations.map((one) =>
@@ -174,7 +232,6 @@ function VariationFields(
     const next = withMember({ ...pin } as Members, name, value);
     change(withMember(variation, "configuration", Object.keys(next).length > 0 ? next : undefined));
   };
-  const weight = own(variation, "weight") as number | undefined;
   return (
     <div className="stack">
       <div className="pair">
@@ -190,19 +247,14 @@ function VariationFields(
           change={(name) => change(withMember(variation, "name", name || undefined))}
           isOptional />
         {hasWeight && (
-          <Labelled
+          <NumberField
             label={t("Share in percent")}
-            control={(id) => (
-              <ValueInput<number | null>
-                id={id}
-                label=""
-                value={weight === undefined ? null : percentOf(weight)}
-                change={(next) => change(withMember(variation, "weight", next === null ? undefined : next / 100))}
-                read={readPercent}
-                write={(next) => (next === null ? "" : String(next))}
-                problem={t("This is no number from 0 to 100.")}
-                isRequired />
-            )} />
+            value={own(variation, "weight") as number | undefined}
+            change={(weight) => change(withMember(variation, "weight", weight))}
+            least={0.0001}
+            most={1}
+            isShare
+            isRequired />
         )}
       </div>
       {(hasConfiguration || own(variation, "configuration") !== undefined) && (
@@ -214,12 +266,13 @@ function VariationFields(
             change={(name) => setPin("name", name || undefined)}
             isCode
             isOptional />
-          <TextField
+          <NumberField
             label={t("Version of the configuration")}
-            type="number"
-            value={pin.version === undefined ? "" : String(pin.version)}
-            change={(version) => setPin("version", version === "" ? undefined : Number(version))}
-            isOptional />
+            value={pin.version}
+            change={(version) => setPin("version", version)}
+            least={1}
+            most={2_147_483_647}
+            isWhole />
         </div>
       )}
       <fieldset className="stack">

@@ -2,27 +2,44 @@
 
 import { useState } from "react";
 import { request, Tagged } from "../api/client";
+import { Problem } from "../api/problem";
 import { given, usePlace } from "../shell/place";
 import { Badge, Button, Tone } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
 import { Choice, Form, TextField } from "../system/form";
+import type { Finding } from "../system/json";
 import { lazy } from "../system/lazy";
-import { Loaded } from "../system/load";
-import { go } from "../system/router";
+import { Loaded, useLoad } from "../system/load";
+import { own } from "../system/own";
+import { go, setQuery } from "../system/router";
 import { say } from "../system/toast";
 import { t, Text } from "../text";
 import { DocumentList, Draft, putDraft } from "./document";
 import { DocumentPage } from "./DocumentEditor";
+import { orNothing } from "./Overview";
 
 const Results = lazy(async () => (await import("./ExperimentResults")).Results);
 const Setup = lazy(async () => (await import("./ExperimentSetup")).Setup);
 const SampleSize = lazy(async () => (await import("./SampleSize")).SampleSize);
 
 export function ExperimentsPage() {
+  const place = usePlace();
   const [isNew, setNew] = useState(false);
+  const contents = useLoad(async () => {
+    const query = { kind: "experiment" };
+    const all = await orNothing(request("GET /admin/apps/{app}/config/export", { ...given(place), query }));
+    return new Map<string, Content>(all?.body.documents.map((one: Content & { name: string }) => [one.name, one]));
+  }, [place.app.id, place.environment]);
+  const about = (name: string) => {
+    const content = contents.data?.get(name);
+    if (!content) return undefined;
+    const { title, state } = content.draft;
+    return { title: String(title ?? ""), state: <TestState state={String(content.live?.state ?? state)} /> };
+  };
   return (
     <>
       <DocumentList
+        about={about}
         kind="experiment"
         page="experiments"
         area="experiments"
@@ -107,6 +124,16 @@ const states: Record<string, { title: Text; tone: Tone }> = {
   decided: { title: "Decided", tone: "accent" }
 };
 
+function TestState({ state }: { state: string }) {
+  const { title, tone } = own(states, state) ?? { title: "Draft" as Text, tone: "neutral" as Tone };
+  return <Badge tone={tone}>{t(title)}</Badge>;
+}
+
+interface Content {
+  draft: Record<string, unknown>;
+  live?: Record<string, unknown> | null;
+}
+
 export function ExperimentPage({ name }: { name: string }) {
   const place = usePlace();
   return (
@@ -119,9 +146,9 @@ export function ExperimentPage({ name }: { name: string }) {
         { name: "results", title: t("Results"), show: (draft) => <Results name={name} draft={draft} /> },
         {
           name: "setup",
-          title: t("Variations and metrics"),
-          show: (draft, change) => (
-            <Setup draft={draft} change={change} isReadOnly={!place.may("experiments", "update")} />
+          title: t("Setup"),
+          show: (draft, change, _, findings) => (
+            <Setup {...{ draft, change, findings }} isReadOnly={!place.may("experiments", "update")} />
           )
         },
         {
@@ -132,11 +159,20 @@ export function ExperimentPage({ name }: { name: string }) {
           )
         }
       ]}
-      actions={(loaded) => place.may("experiments", "update") && <Course name={name} loaded={loaded} />} />
+      actions={(loaded, isChanged, refused) =>
+        place.may("experiments", "update") && <Course {...{ name, loaded, isChanged, refused }} />} />
   );
 }
 
-function Course({ name, loaded }: { name: string; loaded: Loaded<Tagged<Draft>> }) {
+function Course(
+  { name, loaded, isChanged, refused }: {
+    name: string;
+    loaded: Loaded<Tagged<Draft>>;
+    /** Whether there are edits that a start would leave out. */
+    isChanged: boolean;
+    refused: (findings: Finding[]) => void;
+  }
+) {
   const place = usePlace();
   const [dialog, ask] = useConfirm();
   const [isDeciding, setDeciding] = useState(false);
@@ -146,19 +182,30 @@ function Course({ name, loaded }: { name: string; loaded: Loaded<Tagged<Draft>> 
     say(done);
     loaded.reload();
   };
+  const start = async () => {
+    try {
+      await act("start", t("The test is running."));
+    } catch (error) {
+      if (!(error instanceof Problem) || !Array.isArray(error.body.findings)) throw error;
+      refused(error.body.findings);
+      setQuery({ tab: "setup" });
+      say(t("The test was not started"), { detail: t("See the findings, and correct the draft."), tone: "bad" });
+    }
+  };
   return (
     <>
-      <Badge tone={states[state]?.tone ?? "neutral"}>{t(states[state]?.title ?? "Draft")}</Badge>
+      <TestState state={state} />
       {(state === "draft" || state === "stopped") && (
         <Button
           kind="primary"
+          isDisabled={isChanged}
           onPress={() =>
             ask({
               title: t("Start {name}?", { name }),
               action: t("Start"),
               isDanger: false,
               text: t("A share of the users gets the variations within a second."),
-              act: () => act("start", t("The test is running."))
+              act: start
             })}>
           {t("Start")}
         </Button>

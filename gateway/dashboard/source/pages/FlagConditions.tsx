@@ -1,4 +1,4 @@
-// Whom a rule of a flag applies to: a line for each test.
+// Whom a rule of a flag applies to, or who takes part in an A/B test: a line for each test.
 
 import { useId } from "react";
 import { Button } from "../system/basics";
@@ -19,7 +19,7 @@ import {
   writeList,
   writeScalar
 } from "./flagRules";
-import { ValueInput } from "./TypedInputs";
+import { useKeys, ValueInput } from "./TypedInputs";
 
 /** What the server sets, and what MartletKit sends. */
 const attributes = [
@@ -50,6 +50,7 @@ export function Conditions(
 ) {
   const { joined, lines } = when;
   const list = useId();
+  const { keys, remove } = useKeys(lines.length);
   const set = (index: number, line: Line) =>
     change({ joined, lines: lines.map((one, place) => (place === index ? line : one)) });
   const add = (line: Line) => change({ joined, lines: [...lines, line] });
@@ -68,7 +69,7 @@ export function Conditions(
           options={[{ value: "all", title: t("all must hold") }, { value: "any", title: t("one is enough") }]} />
       )}
       {lines.map((line, index) => (
-        <div key={index} className="toolbar" role="group" aria-label={t("Condition {n}", { n: index + 1 })}>
+        <div key={keys[index]} className="toolbar" role="group" aria-label={t("Condition {n}", { n: index + 1 })}>
           {"name" in line ?
             (
               <>
@@ -87,7 +88,10 @@ export function Conditions(
             kind="quiet"
             isSmall
             label={t("Remove this condition")}
-            onPress={() => change({ joined, lines: lines.filter((_, place) => place !== index) })} />
+            onPress={() => {
+              remove(index);
+              change({ joined, lines: lines.filter((_, place) => place !== index) });
+            }} />
         </div>
       ))}
       <div className="row">
@@ -121,7 +125,11 @@ function TestFields(
           spellCheck={false}
           placeholder={t("Attribute")}
           aria-label={t("Attribute")}
-          onChange={(event) => change({ ...test, attribute: event.currentTarget.value })} />
+          onChange={(event) => {
+            // Names with a dollar sign are operators.
+            const attribute = event.currentTarget.value.replace(/^\$+/, "");
+            change({ ...test, attribute });
+          }} />
       </span>
       <Select<Operator>
         label={t("Comparison")}

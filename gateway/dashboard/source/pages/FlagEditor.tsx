@@ -1,9 +1,9 @@
 // One flag: its rules and variants as a form, and all of it as JSON.
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { Badge, Button, Notice, Section, Tabs } from "../system/basics";
 import { Dialog } from "../system/dialog";
-import { Check, Choice, Form, Select, TextField } from "../system/form";
+import { Check, Choice, Form, hasWrongText, Select, TextField } from "../system/form";
 import { JSONEditor, parse, pretty } from "../system/json";
 import { own } from "../system/own";
 import { number, t, Text } from "../text";
@@ -28,7 +28,7 @@ import {
   without,
   writeWhen
 } from "./flagRules";
-import { AddName, Labelled, NotShown, TypedValue, ValueInput } from "./TypedInputs";
+import { AddName, Labelled, NotShown, TypedValue, useKeys, ValueInput } from "./TypedInputs";
 
 export type FlagView = "rules" | "json";
 
@@ -47,18 +47,22 @@ export function FlagEditor(
 ) {
   const [text, setText] = useState(pretty(flag));
   const [view, setView] = useState(first);
+  const fields = useRef<HTMLFieldSetElement | null>(null);
+  const leave = () => {
+    if (text === pretty(flag) || window.confirm(t("There are unsaved changes. Leave anyway?"))) close();
+  };
   const parsed = parse(text);
   const shown = isRecord(parsed.value) ? parsed.value as Flag : undefined;
   return (
-    <Dialog title={name} close={close} isWide>
+    <Dialog title={name} close={leave} isWide>
       <Tabs<FlagView>
         label={t("Views")}
         current={view}
-        choose={setView}
+        choose={(next) => hasWrongText(fields.current) || setView(next)}
         tabs={[{ name: "rules", title: t("Rules") }, { name: "json", title: "JSON" }]} />
       <Form
         action={t("Keep in the draft")}
-        cancel={close}
+        cancel={leave}
         isReadOnly={isReadOnly}
         isDisabled={!shown}
         send={async () => shown && keep(shown)}>
@@ -66,7 +70,14 @@ export function FlagEditor(
           <JSONEditor label={t("Flag")} text={text} change={setText} isReadOnly={isReadOnly} /> :
           shown ?
           (
-            <fieldset className="stack-large" disabled={isReadOnly}>
+            <fieldset ref={fields} className="stack-large" disabled={isReadOnly}>
+              {(shown.description === undefined || typeof shown.description === "string") && (
+                <TextField
+                  label={t("Description of the flag")}
+                  value={shown.description ?? ""}
+                  change={(words) => setText(pretty(withMember(shown, "description", words || undefined)))}
+                  isOptional />
+              )}
               <Variants flag={shown} change={(next) => setText(pretty(next))} />
               <Rules flag={shown} change={(next) => setText(pretty(next))} document={document} />
             </fieldset>
@@ -125,6 +136,7 @@ function Variants({ flag, change }: Part) {
 function Rules({ flag, change, document }: Part & { document: Members }) {
   const type = typeOf(flag);
   const rules: unknown[] = Array.isArray(flag.rules) ? flag.rules : [];
+  const rows = useKeys(rules.length);
   const set = (next: unknown[]) => change(withMember(flag, "rules", next.length > 0 ? next : undefined));
   const namesOf = (member: string) => {
     const found = own(document, member);
@@ -133,6 +145,7 @@ function Rules({ flag, change, document }: Part & { document: Members }) {
   const move = (index: number, step: number) => {
     const next = [...rules];
     next.splice(index + step, 0, ...next.splice(index, 1));
+    rows.move(index, step);
     set(next);
   };
   if (flag.rules !== undefined && !Array.isArray(flag.rules)) return <NotShown value={flag.rules} />;
@@ -147,7 +160,7 @@ function Rules({ flag, change, document }: Part & { document: Members }) {
         {rules.map((rule, index) => {
           const n = index + 1;
           return (
-            <li key={index} className="card">
+            <li key={rows.keys[index]} className="card">
               <div className="row">
                 <h3>{t("Rule {n}", { n })}</h3>
                 {isRecord(rule) && rule.enabled === false && <Badge>{t("off")}</Badge>}
@@ -170,7 +183,10 @@ function Rules({ flag, change, document }: Part & { document: Members }) {
                   kind="quiet"
                   isSmall
                   label={t("Remove rule {n}", { n })}
-                  onPress={() => set(rules.filter((_, place) => place !== index))} />
+                  onPress={() => {
+                    rows.remove(index);
+                    set(rules.filter((_, place) => place !== index));
+                  }} />
               </div>
               {isShown(rule, type) ?
                 (
@@ -322,6 +338,7 @@ function Percent(
 /** The shares of a split. Whoever is in none goes on to the next rule. */
 function Split({ rule, change, type, variants }: RuleProperties) {
   const shares = (rule.split ?? []) as Members[];
+  const rows = useKeys(shares.length);
   const set = (split: Members[]) => change({ ...rule, split });
   const replace = (index: number, share: Members) => set(shares.map((one, place) => (place === index ? share : one)));
   const sum = Math.round(shares.reduce((total, share) => total + Number(share.percent), 0) * 1e6) / 1e6;
@@ -331,7 +348,7 @@ function Split({ rule, change, type, variants }: RuleProperties) {
       {shares.map((share, index) => {
         const variant = own(share, "variant") as string | undefined;
         return (
-          <div key={index} className="toolbar" role="group" aria-label={t("Share {n}", { n: index + 1 })}>
+          <div key={rows.keys[index]} className="toolbar" role="group" aria-label={t("Share {n}", { n: index + 1 })}>
             <span className="grow">
               {variant === undefined ?
                 (
@@ -363,7 +380,10 @@ function Split({ rule, change, type, variants }: RuleProperties) {
               isSmall
               isDisabled={shares.length <= 2}
               label={t("Remove share {n}", { n: index + 1 })}
-              onPress={() => set(shares.filter((_, place) => place !== index))} />
+              onPress={() => {
+                rows.remove(index);
+                set(shares.filter((_, place) => place !== index));
+              }} />
           </div>
         );
       })}

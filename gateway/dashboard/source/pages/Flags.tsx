@@ -6,6 +6,8 @@ import { Badge, Button, Empty, Menu } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Choice, Form, TextField } from "../system/form";
 import { lazy } from "../system/lazy";
+import { own } from "../system/own";
+import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { plural, t } from "../text";
 import { Value } from "./Configuration";
@@ -14,9 +16,11 @@ import type { FlagView } from "./FlagEditor";
 import type { Flag } from "./flagRules";
 
 const FlagEditor = lazy(async () => (await import("./FlagEditor")).FlagEditor);
+const FlagGroups = lazy(async () => (await import("./FlagGroups")).FlagGroups);
 
 export function FlagsPage() {
   const place = usePlace();
+  const isReadOnly = !place.may("config", "update");
   return (
     <DocumentPage
       kind="flags"
@@ -25,18 +29,27 @@ export function FlagsPage() {
       area="config"
       start={{ flags: {} }}
       note={t("Typed values that the server decides by rules. Publish to put changes into effect.")}
-      views={[{
-        name: "flags",
-        title: t("Flags"),
-        show: (draft, change) => <FlagTable draft={draft} change={change} isReadOnly={!place.may("config", "update")} />
-      }]} />
+      views={[
+        {
+          name: "flags",
+          title: t("Flags"),
+          show: (draft, change) => <FlagTable {...{ draft, change, isReadOnly }} />
+        },
+        {
+          name: "groups",
+          title: t("Conditions and groups"),
+          show: (draft, change) => <FlagGroups {...{ draft, change, isReadOnly }} />
+        }
+      ]} />
   );
 }
 
 function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: any) => void; isReadOnly: boolean }) {
   const flags: Record<string, Flag> = draft.flags ?? {};
   const [isNew, setNew] = useState(false);
-  const [edited, edit] = useState<{ name: string; view: FlagView } | null>(null);
+  const { query } = useAddress();
+  const edited = query.get("flag") ?? "";
+  const edit = (name: string, view?: FlagView) => setQuery({ flag: name, view: view === "json" ? view : "" });
   const rows = Object.entries(flags).sort(([a], [b]) => a.localeCompare(b));
   const set = (name: string, next: Flag) => change({ ...draft, flags: { ...flags, [name]: next } });
   const remove = (name: string) => {
@@ -92,7 +105,7 @@ function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: 
             width: "130px",
             isExtra: true,
             cell: ([name, flag]) => (
-              <button type="button" className="link" onClick={() => edit({ name, view: "rules" })}>
+              <button type="button" className="link" onClick={() => edit(name)}>
                 {flag.rules?.length ? plural(flag.rules.length, "{n} rule", "{n} rules") : t("none")}
                 <span className="hidden">{t("Rules of {name}", { name })}</span>
               </button>
@@ -106,24 +119,25 @@ function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: 
               <Menu
                 label={t("More about {name}", { name })}
                 items={[
-                  { title: t("Rules…"), act: () => edit({ name, view: "rules" }) },
-                  { title: t("Edit as JSON…"), act: () => edit({ name, view: "json" }), isHidden: isReadOnly },
+                  { title: t("Rules…"), act: () => edit(name) },
+                  { title: t("Edit as JSON…"), act: () => edit(name, "json"), isHidden: isReadOnly },
                   { title: t("Remove"), act: () => remove(name), isDanger: true, isHidden: isReadOnly }
                 ]} />
             )
           }
         ]} />
-      {edited && (
+      {own(flags, edited) && (
         <FlagEditor
-          name={edited.name}
-          flag={flags[edited.name] ?? {}}
+          key={edited}
+          name={edited}
+          flag={flags[edited] ?? {}}
           document={draft}
-          first={edited.view}
+          first={query.get("view") === "json" ? "json" : "rules"}
           isReadOnly={isReadOnly}
-          close={() => edit(null)}
+          close={() => edit("")}
           keep={(flag) => {
-            set(edited.name, flag);
-            edit(null);
+            set(edited, flag);
+            edit("");
           }} />
       )}
       {isNew && (

@@ -74,6 +74,11 @@ export function Backups({ backup }: { backup: ServerHealth["backup"] }) {
             label={t("Backup")}
             rows={backup.backups}
             id={(one) => one.time}
+            empty={
+              <Empty icon="clock" title={t("No backup yet")}>
+                {t("There were runs, but none has made a complete backup.")}
+              </Empty>
+            }
             columns={[
               {
                 name: "time",
@@ -139,11 +144,16 @@ export function AppBackups({ apps }: { apps: NonNullable<ServerHealth["appBackup
           {
             name: "run",
             title: t("Last run"),
-            width: "140px",
-            cell: (one) =>
-              one.lastResult === "good" ? <Badge tone="good">{t("Fine")}</Badge> :
-              one.lastResult === "failed" ? <Badge tone="bad">{t("Failed")}</Badge> :
-              t("Cancelled")
+            width: "200px",
+            cell: (one) => (
+              <span title={time(one.lastRun)}>
+                {one.lastResult === "good" ?
+                  <Badge tone="good">{t("Fine")}</Badge> :
+                  one.lastResult === "failed" ?
+                  <Badge tone="bad">{t("Failed")}</Badge> :
+                  <Badge>{t("Cancelled")}</Badge>} {ago(one.lastRun)}
+              </span>
+            )
           },
           {
             name: "proof",

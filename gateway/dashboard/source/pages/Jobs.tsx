@@ -8,6 +8,7 @@ import { Badge, Button, Empty, Notice, PageHead, Show, Tone } from "../system/ba
 import { Dialog } from "../system/dialog";
 import { lazy } from "../system/lazy";
 import { useInterval, usePages } from "../system/load";
+import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { ago, number, plural, t, Text } from "../text";
 
@@ -49,7 +50,8 @@ export function JobsPage() {
   }, [place.app.id, place.environment]);
   useInterval(() => list.data?.some(isOpen) && list.reload(), 2);
   const [isCopying, setCopying] = useState(false);
-  const [shownId, show] = useState<string | null>(null);
+  const shownId = useAddress().query.get("job");
+  const show = (id: string) => setQuery({ job: id });
   const shown = list.data?.find((job) => job.id === shownId);
   return (
     <div className="page">
@@ -100,7 +102,7 @@ export function JobsPage() {
         )}
       </Show>
       {isCopying && <TestEnvironmentDialog close={() => setCopying(false)} changed={list.reload} />}
-      {shown && <JobDialog job={shown} close={() => show(null)} changed={list.reload} />}
+      {shown && <JobDialog job={shown} close={() => show("")} changed={list.reload} />}
     </div>
   );
 }

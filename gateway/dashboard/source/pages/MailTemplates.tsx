@@ -109,15 +109,14 @@ function Template(
 ) {
   const place = usePlace();
   const stored = useLoad(
-    async () =>
-      name ?
-        (await callIn(place, "GET /admin/apps/{app}/notifications/mail/templates/{name}", { path: { name } })).languages
-          ?.[language] ??
-          Object.values(
-            (await callIn(place, "GET /admin/apps/{app}/notifications/mail/templates/{name}", { path: { name } }))
-              .languages ?? {}
-          )[0] ?? null :
-        null,
+    async () => {
+      if (!name) return null;
+      const path = { name };
+      const { languages = {} } = await callIn(place, "GET /admin/apps/{app}/notifications/mail/templates/{name}", {
+        path
+      });
+      return languages[language] ?? Object.values(languages)[0] ?? null;
+    },
     [name, language]
   );
   return (
@@ -143,26 +142,27 @@ function TemplateForm(
   const [language, setLanguage] = useState(storedLanguage);
   const [subject, setSubject] = useState(given?.subject ?? "");
   const [text, setText] = useState(given?.text ?? "");
+  const [html, setHTML] = useState(given?.html ?? "");
   const [problem, report] = useState<unknown>(undefined);
   const [preview, setPreview] = useState<{ subject?: string; text?: string; error?: string } | null>(null);
   const send = async () => {
-    const html = given?.html ? { html: given.html } : {};
     await callIn(place, "PUT /admin/apps/{app}/notifications/mail/templates/{name}", {
       path: { name },
       query: { language: language || undefined },
-      body: { subject, text, ...html }
+      body: { subject, text, ...(html ? { html } : {}) }
     });
     say(t("Stored"));
     done();
   };
   const look = async () => {
-    const names = [
-      ...new Set([...`${subject} ${text}`.matchAll(/\{\{[#/]?\s*(\w+)\s*\}\}/g)].map((match) => match[1] ?? ""))
-    ].filter((one) => one !== "unsubscribe");
+    const found = [...`${subject} ${text} ${html}`.matchAll(/\{\{[#/]?\s*(\w+)\s*\}\}/g)];
+    const names = [...new Set(found.map((match) => match[1] ?? ""))].filter((one) => one !== "unsubscribe");
     const variables = Object.fromEntries(names.map((one) => [one, one.toUpperCase()]));
     try {
       setPreview(
-        await callIn(place, "POST /admin/apps/{app}/notifications/mail/preview", { body: { subject, text, variables } })
+        await callIn(place, "POST /admin/apps/{app}/notifications/mail/preview", {
+          body: { subject, text, ...(html ? { html } : {}), variables }
+        })
       );
     } catch (error) {
       setPreview({ error: explain(error).detail });
@@ -174,7 +174,7 @@ function TemplateForm(
       send={send}
       action={t("Store")}
       cancel={close}
-      fields={["name", "subject", "text"]}
+      fields={["name", "subject", "text", "html"]}
       report={report}
       extra={<Button onPress={look}>{t("Preview")}</Button>}>
       <div className="pair">
@@ -211,6 +211,14 @@ function TemplateForm(
         lines={8}
         error={errorOf("text", problem)}
         hint={t("{{name}} stands for a value.")} />
+      <TextField
+        label={t("The same as HTML")}
+        value={html}
+        change={setHTML}
+        isOptional
+        isCode
+        lines={4}
+        error={errorOf("html", problem)} />
       {preview && (preview.error ? <Notice tone="bad">{preview.error}</Notice> : (
         <Notice>
           <strong>{preview.subject}</strong>

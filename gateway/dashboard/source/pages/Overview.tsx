@@ -65,7 +65,7 @@ export function OverviewPage() {
 function Tiles({ place, pushes }: { place: Place; pushes: PushCounts[] | undefined }) {
   const numbers = useLoad(() => readNumbers(place), [place.app.id, place.environment, place.may]);
   useInterval(numbers.reload, 30);
-  const { people, live, crashes, releases, tickets } = numbers.data ?? {};
+  const { people, live, crashes, monthsCrashes, releases, tickets } = numbers.data ?? {};
   const crashFree = (releases?.body?.data as { crashFreeSessions?: number | null }[] | undefined)?.find((one) =>
     typeof one.crashFreeSessions === "number"
   );
@@ -75,7 +75,7 @@ function Tiles({ place, pushes }: { place: Place; pushes: PushCounts[] | undefin
   );
   const lastMonth = people?.total?.active;
   const today = people?.data?.[people.data.length - 1]?.active;
-  const crashCount = crashes?.data?.reduce((sum, step) => sum + (step.events ?? 0), 0);
+  const sumOf = (counts: typeof crashes) => counts?.data?.reduce((sum, step) => sum + (step.events ?? 0), 0);
   return (
     <div className="tiles">
       {place.may("analytics", "read") && (
@@ -94,7 +94,11 @@ function Tiles({ place, pushes }: { place: Place; pushes: PushCounts[] | undefin
       )}
       {place.may("crashes", "read") && (
         <>
-          <Tile to={place.to("crashes")} label={t("Crashes, 24 hours")} value={crashCount} more={t("Open crashes")} />
+          <Tile
+            to={place.to("crashes")}
+            label={t("Crashes, 24 hours")}
+            value={sumOf(crashes)}
+            more={monthsCrashes && t("{n} in 30 days", { n: sumOf(monthsCrashes) ?? 0 })} />
           <Tile
             to={place.to("crashes", { tab: "releases" })}
             label={t("Crash-free sessions")}
@@ -121,7 +125,9 @@ function Tiles({ place, pushes }: { place: Place; pushes: PushCounts[] | undefin
 async function readNumbers(place: Place) {
   const has = (area: "analytics" | "crashes" | "tickets") => place.may(area, "read");
   const skip = Promise.resolve(undefined);
-  const [people, live, crashes, releases, tickets] = await Promise.all([
+  const crashCounts = (interval: "hour" | "day", steps: number) =>
+    orNothing(callIn(place, "GET /admin/apps/{app}/crashes/counts", { query: { interval, steps } }));
+  const [people, live, crashes, monthsCrashes, releases, tickets] = await Promise.all([
     has("analytics") ?
       orNothing(
         callIn(place, "GET /admin/apps/{app}/analytics/people", {
@@ -132,33 +138,38 @@ async function readNumbers(place: Place) {
     has("analytics") ?
       orNothing(callIn(place, "GET /admin/apps/{app}/analytics/live")) as Promise<LiveAnswer | undefined> :
       skip,
-    has("crashes") ?
-      orNothing(callIn(place, "GET /admin/apps/{app}/crashes/counts", { query: { interval: "hour", steps: 24 } })) :
-      skip,
+    has("crashes") ? crashCounts("hour", 24) : skip,
+    has("crashes") ? crashCounts("day", 30) : skip,
     has("crashes") ?
       orNothing(request("GET /admin/apps/{app}/crashes/releases", { ...given(place), query: { days: 30, limit: 5 } })) :
       skip,
     has("tickets") ? orNothing(callIn(place, "GET /admin/apps/{app}/tickets/board", { query: { limit: 1 } })) : skip
   ]);
-  return { people, live, crashes, releases, tickets };
+  return { people, live, crashes, monthsCrashes, releases, tickets };
 }
 
 /** Requests to the whole server; the gateway counts them by service, not by app. */
 function RequestTile() {
-  const { data: rows, reload } = useLoad(async () => {
-    const query = { from: new Date(Date.now() - 86_400_000).toISOString(), interval: "hour" };
+  const read = async (days: number, interval: "hour" | "day") => {
+    const query = { from: new Date(Date.now() - days * 86_400_000).toISOString(), interval };
     return (await orNothing(call("GET /admin/requests", { query })))?.data;
-  }, []);
+  };
+  const { data: rows, reload } = useLoad(() => read(1, "hour"), []);
+  const { data: month } = useLoad(() => read(30, "day"), []);
   useInterval(reload, 60);
-  const sum = (wanted: number | undefined) =>
-    rows?.filter((row) => wanted === undefined || row.statusClass === wanted)
+  const sum = (all: typeof rows, wanted?: number) =>
+    all?.filter((row) => wanted === undefined || row.statusClass === wanted)
       .reduce((total, row) => total + (row.count ?? 0), 0);
+  const more = [
+    rows && t("{n} failed (5xx)", { n: sum(rows, 5) ?? 0 }),
+    month && t("{n} in 30 days", { n: sum(month) ?? 0 })
+  ];
   return (
     <Tile
       to="/status"
       label={t("Requests, 24 hours")}
-      value={sum(undefined)}
-      more={rows && t("{n} failed (5xx)", { n: sum(5) ?? 0 })} />
+      value={sum(rows)}
+      more={more.filter(Boolean).join(" · ")} />
   );
 }
 

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import { request } from "../api/client";
 import { callIn, given, usePlace } from "../shell/place";
-import { Button, Empty, Section, Show } from "../system/basics";
+import { Button, Empty, sayProblem, Section, Show } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
 import { Form, TextField } from "../system/form";
 import { useLoad, usePages } from "../system/load";
@@ -105,6 +105,10 @@ function RoleDialog({ name, close, changed }: { name: string; close: () => void;
     role.reload();
     changed();
   };
+  const leave = async (one: string) => {
+    await change({ remove: [one] });
+    say(t("Removed"), { undo: () => void change({ add: [one] }).catch(sayProblem) });
+  };
   const remove = () =>
     ask({
       title: t("Delete {name}?", { name }),
@@ -139,7 +143,7 @@ function RoleDialog({ name, close, changed }: { name: string; close: () => void;
                 title: "",
                 width: "130px",
                 cell: (one) =>
-                  canUpdate && <Button isSmall onPress={() => change({ remove: [one] })}>{t("Remove")}</Button>
+                  canUpdate && <Button isSmall onPress={() => leave(one)}>{t("Remove")}</Button>
               }
             ]} />
         )}

@@ -3,7 +3,7 @@
 import { useState } from "react";
 import type { Operations } from "../../generated/api";
 import { callIn, usePlace } from "../shell/place";
-import { Button, Notice, Show } from "../system/basics";
+import { Button, Notice, sayProblem, Show } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { useLoad } from "../system/load";
@@ -71,8 +71,13 @@ function Fields({ kind, language: asked, isOwn, stored, close, done }: Propertie
   };
   const reset = async () => {
     await callIn(place, "DELETE /admin/apps/{app}/auth/mail/templates/{kind}/{language}", { path });
-    say(t("The built-in text is used again."));
     done();
+    const takeBack = () =>
+      callIn(place, "PUT /admin/apps/{app}/auth/mail/templates/{kind}/{language}", {
+        path,
+        body: { subject: stored.subject, text: stored.text, ...(stored.html ? { html: stored.html } : {}) }
+      });
+    say(t("The built-in text is used again."), { undo: () => void takeBack().then(done, sayProblem) });
   };
   const look = async () => {
     const examples: Record<string, string> = {

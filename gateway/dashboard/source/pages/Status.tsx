@@ -11,6 +11,7 @@ import { locale, number, percent, t } from "../text";
 import { AppBackups, Backups, Parts } from "./Health";
 
 const StatusHistory = lazy(async () => (await import("./StatusHistory")).StatusHistory);
+const BackupRuns = lazy(async () => (await import("./BackupRuns")).BackupRuns);
 const Database = lazy(async () => (await import("./Database")).Database);
 
 interface Row {
@@ -61,6 +62,7 @@ export function StatusPage() {
       {isAnswered && <StatusHistory seconds={spans[span].seconds} clock={clock} />}
       {isAnswered && <Database seconds={spans[span].seconds} />}
       {health.data && <Backups backup={health.data.backup} />}
+      {health.data?.backup?.runs && <BackupRuns runs={health.data.backup.runs} />}
       {health.data?.appBackups && <AppBackups apps={health.data.appBackups} />}
     </div>
   );

@@ -5,6 +5,7 @@ import type { Ticket } from "../../generated/api";
 import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Link, sayProblem, Section } from "../system/basics";
 import { Check, Form, Select, TextField } from "../system/form";
+import { say } from "../system/toast";
 import { t, Text } from "../text";
 import { coloursOf, LabelChip, useLabels } from "./labels";
 import { nextColour } from "./TicketLabels";
@@ -34,16 +35,19 @@ export function Links({ ticket, canUpdate, changed }: { ticket: Ticket; canUpdat
   const links = (ticket.links ?? []) as unknown as TicketLink[];
   const path = { ticket: ticket.number ?? 0 };
   const number = Number(other.replace(/^[A-Za-z]+[A-Za-z0-9]*-|^#/, ""));
+  const link = (kind: Kind, ticket: number) =>
+    callIn(place, "POST /admin/apps/{app}/tickets/{ticket}/links", { path, body: { kind, ticket } });
   const add = async () => {
-    await callIn(place, "POST /admin/apps/{app}/tickets/{ticket}/links", { path, body: { kind, ticket: number } });
+    await link(kind, number);
     setOther("");
     changed();
   };
-  const remove = async (link: TicketLink) => {
+  const remove = async (one: TicketLink) => {
     await callIn(place, "DELETE /admin/apps/{app}/tickets/{ticket}/links/{kind}/{other}", {
-      path: { ...path, kind: link.kind, other: link.ticket }
+      path: { ...path, kind: one.kind, other: one.ticket }
     });
     changed();
+    say(t("Link removed"), { undo: () => void link(one.kind, one.ticket).then(changed, sayProblem) });
   };
   if (links.length === 0 && !canUpdate) return null;
   return (

@@ -5,7 +5,24 @@ import { Button, Notice } from "../system/basics";
 import { Frame, Select } from "../system/form";
 import { JSONView } from "../system/json";
 import { t } from "../text";
-import { asItIs, FlagType, readNumber, readStrict, writeStrict } from "./flagRules";
+import { asItIs, FlagType, percentOf, readNumber, readStrict, shareOf, writeStrict } from "./flagRules";
+
+/**
+ * Keys for the rows of a list that is made anew with each change. A key stays with its row when others are removed or
+ * rows are moved, and so does a text that stands for no value.
+ */
+export function useKeys(count: number) {
+  const next = useRef(0);
+  const { current: keys } = useRef<number[]>([]);
+  while (keys.length < count) keys.push(next.current++);
+  keys.length = count;
+  return {
+    keys,
+    /** Call it with the change that removes the row. */
+    remove: (index: number) => void keys.splice(index, 1),
+    move: (index: number, step: number) => void keys.splice(index + step, 0, ...keys.splice(index, 1))
+  };
+}
 
 /**
  * An input whose text stands for a value. While `read` returns undefined, the text stands for none: it is marked as
@@ -13,7 +30,7 @@ import { asItIs, FlagType, readNumber, readStrict, writeStrict } from "./flagRul
  */
 export function ValueInput<Value>(
   { id, label, value, change, read, write, problem, isRequired, isCode, placeholder, words }: {
-    /** Of an input with a visible label. */
+    /** Of an input with a visible label, below which there is room to say what is wrong. */
     id?: string;
     label: string;
     value: Value;
@@ -47,6 +64,7 @@ export function ValueInput<Value>(
         value={text}
         aria-label={id ? undefined : label}
         aria-invalid={isWrong ? true : undefined}
+        aria-describedby={isWrong && id ? id + "-wrong" : undefined}
         required={isRequired}
         placeholder={placeholder}
         list={words ? list : undefined}
@@ -58,6 +76,7 @@ export function ValueInput<Value>(
           setTyped({ text: next, value: found === undefined ? value : found });
           if (found !== undefined) change(found);
         }} />
+      {isWrong && id && <p className="error" id={id + "-wrong"}>{note}</p>}
       {words && (
         <datalist id={list}>
           {words.map((word) => <option key={word} value={word} />)}
@@ -114,6 +133,53 @@ export function Labelled(
 ) {
   const id = useId();
   return <Frame {...{ label, hint, isOptional, id }}>{control(id)}</Frame>;
+}
+
+/** A number between two others, or none. */
+export function NumberField(
+  { label, hint, value, change, least, most, usual, isShare, isWhole, isRequired }: {
+    label: string;
+    hint?: ReactNode;
+    value: number | undefined;
+    change: (value: number | undefined) => void;
+    least: number;
+    most: number;
+    /** What holds if there is none. */
+    usual?: number;
+    /** A part of 1 that is shown in percent. */
+    isShare?: boolean;
+    isWhole?: boolean;
+    isRequired?: boolean;
+  }
+) {
+  const shown = (number: number) => (isShare ? percentOf(number) : number);
+  const [from, to] = [shown(least), shown(most)];
+  const read = (text: string) => {
+    if (text.trim() === "" && !isRequired) return null;
+    const number = readNumber(text);
+    const isInside = number !== undefined && number >= from && number <= to;
+    return isInside && (!isWhole || Number.isInteger(number)) ? number : undefined;
+  };
+  return (
+    <Labelled
+      label={label}
+      hint={hint}
+      isOptional={!isRequired}
+      control={(id) => (
+        <ValueInput<number | null>
+          id={id}
+          label=""
+          value={value === undefined ? null : shown(value)}
+          change={(next) => change(next === null ? undefined : isShare ? shareOf(next) : next)}
+          read={read}
+          write={(next) => (next === null ? "" : String(next))}
+          problem={isWhole ?
+            t("This is no whole number from {from} to {to}.", { from, to }) :
+            t("This is no number from {from} to {to}.", { from, to })}
+          placeholder={usual === undefined ? undefined : String(shown(usual))}
+          isRequired={isRequired} />
+      )} />
+  );
 }
 
 /** A name to add to a list; Enter adds it, too. */

@@ -267,11 +267,12 @@ function UserForm(
   const [problem, report] = useState<unknown>(undefined);
   const parsed = parse(profile);
   const send = async () => {
-    await patch({
+    const changes = {
       ...(userName !== ((user.userName as string | null) ?? "") ? { userName } : {}),
       ...(email !== ((user.email as string | null) ?? "") ? { email } : {}),
-      profile: parsed.value
-    });
+      ...(profile !== pretty(user.profile) ? { profile: parsed.value } : {})
+    };
+    if (Object.keys(changes).length > 0) await patch(changes);
     say(t("Saved"));
   };
   return (

@@ -79,7 +79,7 @@ export function DocumentState({ document }: { document: ConfigDocument }) {
 }
 
 export function DocumentList(
-  { kind, page, title, note, area, empty, make, extra }: {
+  { kind, page, title, note, area, empty, make, extra, about }: {
     kind: Kind;
     page: string;
     title: string;
@@ -88,6 +88,8 @@ export function DocumentList(
     empty: string;
     make?: ReactNode;
     extra?: ReactNode;
+    /** What the content of a document says about it. */
+    about?: (name: string) => { title?: string; state?: ReactNode } | undefined;
   }
 ) {
   const place = usePlace();
@@ -115,9 +117,19 @@ export function DocumentList(
               {
                 name: "name",
                 title: t("Name"),
-                cell: (one) => <Link to={place.to(`${page}/${encodeURIComponent(one.name ?? "")}`)}>{one.name}</Link>
+                cell: (one) => (
+                  <span className="two-lines">
+                    <Link to={place.to(`${page}/${encodeURIComponent(one.name ?? "")}`)}>{one.name}</Link>
+                    {about?.(one.name ?? "")?.title && <span className="faint">{about(one.name ?? "")?.title}</span>}
+                  </span>
+                )
               },
-              { name: "state", title: t("State"), width: "230px", cell: (one) => <DocumentState document={one} /> },
+              {
+                name: "state",
+                title: t("State"),
+                width: "230px",
+                cell: (one) => about?.(one.name ?? "")?.state ?? <DocumentState document={one} />
+              },
               {
                 name: "live",
                 title: t("Live since"),

@@ -51,6 +51,10 @@ export function readNumber(text: string): number | undefined {
   return text.trim() === "" || !Number.isFinite(number) ? undefined : number;
 }
 
+/** Shares are stored as parts of 1, and typed in percent with at most four digits after the point. */
+export const percentOf = (share: number): number => Math.round(share * 1e6) / 1e4;
+export const shareOf = (percent: number): number => Math.round(percent * 1e4) / 1e6;
+
 /** Nil for an empty text; undefined for what is no percentage. */
 export function readPercent(text: string): number | null | undefined {
   if (text.trim() === "") return null;
@@ -70,7 +74,7 @@ export function readStrict(text: string): unknown {
 export const writeStrict = (value: unknown): string => JSON.stringify(value) ?? "";
 
 export type Scalar = string | number | boolean;
-const isScalar = (value: unknown): value is Scalar => ["string", "number", "boolean"].includes(typeof value);
+export const isScalar = (value: unknown): value is Scalar => ["string", "number", "boolean"].includes(typeof value);
 
 /** Numbers, true, false and texts in quotes are read as such; everything else is a text. */
 export function readScalar(text: string): Scalar {
@@ -157,6 +161,13 @@ export function readWhen(when: unknown): When | null {
   }
   const lines = linesOf(when, true);
   return lines && { joined: "all", lines };
+}
+
+/** What a condition says that cannot name others of the document; null if the form does not show it. */
+export function readPlain(condition: unknown): When | null {
+  if (condition !== undefined && !isRecord(condition)) return null;
+  const when = readWhen(condition);
+  return when?.lines.some((line) => "name" in line) ? null : when;
 }
 
 /** The lines that must all hold; null if there is one that the form does not show. */

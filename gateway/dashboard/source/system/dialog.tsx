@@ -1,17 +1,23 @@
 import { ReactNode, useEffect, useId, useRef, useState } from "react";
 import { t } from "../text";
 import { Button } from "./basics";
-import { TextField } from "./form";
+import { Form, TextField } from "./form";
+import { showIn, Toasts } from "./toast";
 
-/** A dialog above the page. The browser keeps the focus in it, and Escape closes it. */
+/**
+ * A dialog above the page. The browser keeps the focus in it, and Escape closes it. A press beside it closes it, too,
+ * unless something was typed in it.
+ */
 export function Dialog(
   { title, close, children, isWide }: { title: string; close: () => void; children?: ReactNode; isWide?: boolean }
 ) {
   const element = useRef<HTMLDialogElement | null>(null);
+  const isTyped = useRef(false);
   const id = useId();
   useEffect(() => {
     const dialog = element.current;
     if (dialog && !dialog.open) dialog.showModal();
+    return showIn(id);
   }, []);
   return (
     <dialog
@@ -22,7 +28,8 @@ export function Dialog(
         event.preventDefault();
         close();
       }}
-      onMouseDown={(event) => event.target === event.currentTarget && close()}>
+      onInput={() => (isTyped.current = true)}
+      onMouseDown={(event) => event.target === event.currentTarget && !isTyped.current && close()}>
       <div className="dialog-body">
         <header>
           <h2 id={id}>{title}</h2>
@@ -30,6 +37,7 @@ export function Dialog(
         </header>
         {children}
       </div>
+      <Toasts dialog={id} />
     </dialog>
   );
 }
@@ -53,23 +61,21 @@ export function Confirm({ question, close }: { question: Question; close: () => 
   };
   return (
     <Dialog title={question.title} close={close}>
-      <p>{question.text}</p>
-      {question.typed && (
-        <TextField
-          label={t("Type {name} to confirm", { name: question.typed })}
-          value={typed}
-          change={setTyped}
-          autoFocus />
-      )}
-      <footer>
-        <Button onPress={close}>{t("Cancel")}</Button>
-        <Button
-          kind={question.isDanger === false ? "primary" : "danger"}
-          onPress={act}
-          isDisabled={question.typed !== undefined && typed !== question.typed}>
-          {question.action}
-        </Button>
-      </footer>
+      <Form
+        send={act}
+        action={question.action}
+        cancel={close}
+        isDanger={question.isDanger !== false}
+        isDisabled={question.typed !== undefined && typed !== question.typed}>
+        <p>{question.text}</p>
+        {question.typed && (
+          <TextField
+            label={t("Type {name} to confirm", { name: question.typed })}
+            value={typed}
+            change={setTyped}
+            autoFocus />
+        )}
+      </Form>
     </Dialog>
   );
 }

@@ -141,6 +141,18 @@ export function errorOf(field: string, problem: unknown): string | undefined {
   return problem.field === field || problem.field.startsWith(field + ".") ? problem.detail : undefined;
 }
 
+/**
+ * Whether there is a text that stands for no value, so that it would be lost; before saving also, whether one that is
+ * required is missing. The browser says at its input what is wrong.
+ */
+export function hasWrongText(element: HTMLElement | null, isSaving = false): boolean {
+  const wrong = 'input[aria-invalid="true"]:invalid';
+  const input = element?.querySelector<HTMLInputElement>(isSaving ? wrong + ", input:required:invalid" : wrong);
+  // After the tab or the button that was pressed has taken the focus.
+  setTimeout(() => input?.reportValidity());
+  return Boolean(input);
+}
+
 /** Submits on Enter, and shows why the server refused. Errors of `fields` are shown at the fields only. */
 export function Form(
   { send, action, children, cancel, fields = [], isDanger, isDisabled, isReadOnly, report, extra }: {
@@ -162,6 +174,8 @@ export function Form(
   const form = useRef<HTMLFormElement | null>(null);
   const submit = (event: Event) => {
     event.preventDefault();
+    // A dialog may ask from within a form.
+    event.stopPropagation();
     if (isBusy || isDisabled || isReadOnly) return;
     setBusy(true);
     setProblem(undefined);

@@ -191,6 +191,8 @@ export function JSONEditor(
       document.execCommand("insertText", false, "\n" + indent + (/[{[]\s*$/.test(line) ? "  " : ""));
     }
     if (event.key === "Escape") {
+      // Only the second time it closes the dialog around the editor.
+      if (!element.dataset.leaving) event.preventDefault();
       element.dataset.leaving = "yes";
       setCompletion(null);
     } else if (event.key !== "Tab") delete element.dataset.leaving;

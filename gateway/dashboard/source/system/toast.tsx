@@ -11,11 +11,24 @@ interface Message {
 
 let messages: Message[] = [];
 let count = 0;
+/** The dialogs that are open, the topmost last. */
+let dialogs: string[] = [];
 const listeners = new Set<() => void>();
 
-function set(next: Message[]): void {
-  messages = next;
+function subscribe(listener: () => void): () => void {
+  listeners.add(listener);
+  return () => listeners.delete(listener);
+}
+
+function set(next: Message[], open = dialogs): void {
+  [messages, dialogs] = [next, open];
   listeners.forEach((listener) => listener());
+}
+
+/** Shows the messages in this dialog until it closes: what is outside of it can neither be pressed nor is read out. */
+export function showIn(dialog: string): () => void {
+  set(messages, [...dialogs, dialog]);
+  return () => set(messages, dialogs.filter((one) => one !== dialog));
 }
 
 /** Shows a message for some seconds. With `undo` it offers to take the act back. */
@@ -28,14 +41,13 @@ export function say(text: string, options: Omit<Message, "id" | "text"> = {}): v
   );
 }
 
-export function Toasts() {
-  const shown = useSyncExternalStore((listener) => {
-    listeners.add(listener);
-    return () => listeners.delete(listener);
-  }, () => messages);
+/** The messages, in the topmost dialog or, without one, on the page. */
+export function Toasts({ dialog }: { dialog?: string }) {
+  const shown = useSyncExternalStore(subscribe, () => messages);
+  const topmost = useSyncExternalStore(subscribe, () => dialogs[dialogs.length - 1]);
   return (
     <div className="toasts" role="status" aria-live="polite">
-      {shown.map((message) => (
+      {topmost === dialog && shown.map((message) => (
         <div key={message.id} className={"toast " + (message.tone ?? "")}>
           <span>
             <strong>{message.text}</strong>

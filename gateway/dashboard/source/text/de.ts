@@ -51,6 +51,8 @@ export const de = {
   "A service account from the Firebase console, as JSON.": "Ein Dienstkonto aus der Firebase-Konsole, als JSON.",
   "A setting is a name with a value that the app reads at its start.":
     "Eine Einstellung ist ein Name mit einem Wert, den die App beim Start liest.",
+  "A share of the units that takes part in no test with the same holdout.":
+    "Ein Anteil der Einheiten, der an keinem Test mit derselben Vergleichsgruppe teilnimmt.",
   "A share of the users gets the variations within a second.":
     "Ein Teil der Nutzer bekommt die Varianten innerhalb einer Sekunde.",
   "A smaller number deletes what is older.": "Eine kleinere Zahl löscht, was älter ist.",
@@ -70,6 +72,7 @@ export const de = {
   "a webhook of your server": "ein Webhook Ihres Servers",
   "A window opens for it. This page stays as it is.": "Dafür öffnet sich ein Fenster. Diese Seite bleibt, wie sie ist.",
   "A/B tests": "A/B-Tests",
+  "About as many as the test will have.": "Etwa so viele, wie der Test haben wird.",
   "Access": "Zugriff",
   "Access to storage": "Zugriff auf den Speicher",
   "Account": "Konto",
@@ -130,6 +133,8 @@ export const de = {
   "all together": "alle zusammen",
   "All together": "Alle zusammen",
   "All types": "Alle Arten",
+  "All units are assigned again, and the results start over.":
+    "Alle Einheiten werden neu zugeteilt, und die Ergebnisse beginnen von vorn.",
   "All versions": "Alle Versionen",
   "Allow again": "Wieder zulassen",
   "Allowed.": "Erlaubt.",
@@ -188,6 +193,7 @@ export const de = {
   "Assigned to nobody": "Niemandem mehr zugewiesen",
   "Assigned to {name}": "Zugewiesen an: {name}",
   "Assignee": "Zuständig",
+  "Assignment": "Zuteilung",
   "At a later time": "Zu einem späteren Zeitpunkt",
   "at least": "mindestens",
   "At least 8 characters, and not a common password.": "Mindestens 8 Zeichen, und kein verbreitetes Passwort.",
@@ -209,6 +215,7 @@ export const de = {
   "Before an object is stored": "Bevor ein Objekt gespeichert wird",
   "Begin with the texts of one version; import them from Xcode, Android or a table.":
     "Beginnen Sie mit den Texten einer Version; importieren Sie sie aus Xcode, Android oder einer Tabelle.",
+  "Begins": "Beginnt",
   "begins with": "beginnt mit",
   "Begun": "Begonnen",
   "Being read": "Wird gelesen",
@@ -317,6 +324,7 @@ export const de = {
   "Compressed": "Komprimiert",
   "Condition": "Bedingung",
   "Condition {n}": "Bedingung {n}",
+  "Conditions and groups": "Bedingungen und Gruppen",
   "Confidential": "Vertraulich",
   "Confidential: a server that keeps a secret": "Vertraulich: ein Server, der ein Geheimnis bewahrt",
   "Configuration": "Konfiguration",
@@ -367,6 +375,7 @@ export const de = {
   "Data": "Daten",
   "Data of the server are not loaded: their bindings stand in their place.":
     "Daten des Servers werden nicht geladen: An ihrer Stelle stehen die Bindungen.",
+  "Database and files": "Datenbank und Dateien",
   "Database, MB": "Datenbank, MB",
   "Date": "Datum",
   "Day": "Tag",
@@ -400,6 +409,7 @@ export const de = {
   "Deliveries": "Zustellungen",
   "Delivery": "Zustellung",
   "Description": "Beschreibung",
+  "Description of the flag": "Beschreibung des Flags",
   "Device": "Gerät",
   "Devices": "Geräte",
   "devices": "Geräte",
@@ -446,6 +456,7 @@ export const de = {
   "Encryption": "Verschlüsselung",
   "End": "Beenden",
   "End all others": "Alle anderen beenden",
+  "Ended": "Beendet",
   "Ends": "Endet",
   "Ends in": "Endet auf",
   "Environment": "Umgebung",
@@ -470,6 +481,8 @@ export const de = {
   "Everybody": "Alle",
   "Everybody who may read the analytics of this app sees them.":
     "Alle, die die Analytik dieser App lesen dürfen, sehen sie.",
+  "Everybody with an id takes part, unless a condition or a share leaves them out.":
+    "Alle mit einer ID nehmen teil, außer eine Bedingung oder ein Anteil schließt sie aus.",
   "Everybody.": "Alle.",
   "Everything": "Alles",
   "Expired": "Abgelaufen",
@@ -557,6 +570,8 @@ export const de = {
   "Green": "Grün",
   "Grey": "Grau",
   "Group": "Gruppe",
+  "Groups": "Gruppen",
+  "Guard rails": "Leitplanken",
   "Has been running for more than a second": "Läuft seit mehr als einer Sekunde",
   "Has not signed in yet": "Hat sich noch nicht angemeldet",
   "Health": "Zustand",
@@ -564,6 +579,7 @@ export const de = {
   "High": "Hoch",
   "Highest": "Höchster Wert",
   "History": "Verlauf",
+  "Holdout": "Vergleichsgruppe",
   "holds": "gilt",
   "Hooks": "Hooks",
   "Hour": "Stunde",
@@ -571,6 +587,9 @@ export const de = {
   "How many are needed?": "Wie viele braucht es?",
   "How many people took these steps in this order.":
     "Wie viele Personen diese Schritte in dieser Reihenfolge getan haben.",
+  "How often a difference may be found where there is none.":
+    "Wie oft ein Unterschied gefunden werden darf, wo keiner ist.",
+  "How often a difference that exists must be found.": "Wie oft ein Unterschied, den es gibt, gefunden werden muss.",
   "How people sign up and sign in to the app, in this environment.":
     "Wie sich Menschen in dieser Umgebung bei der App registrieren und anmelden.",
   "I have stored them": "Ich habe sie aufbewahrt",
@@ -582,6 +601,8 @@ export const de = {
   "Id of a user, or role:name": "ID eines Nutzers oder role:Name",
   "Id of the object": "ID des Objekts",
   "Ids of users": "IDs von Nutzern",
+  "If a split as uneven as this test's is less probable, do not trust the results.":
+    "Ist eine so ungleiche Aufteilung wie die des Tests unwahrscheinlicher, ist den Ergebnissen nicht zu trauen.",
   "If you lose your device, each of these codes works once. They are shown only once.":
     "Falls Sie Ihr Gerät verlieren, gilt jeder dieser Codes einmal. Sie werden nur einmal gezeigt.",
   "Ignore": "Ignorieren",
@@ -676,6 +697,8 @@ export const de = {
     "Ihre Schlüssel gelten nach zwei Sekunden nicht mehr. Ihre Daten bleiben, und Sie können die App wiederherstellen.",
   "Its mail addresses count as verified": "Seine Mailadressen gelten als geprüft",
   "Its notes and pictures are deleted with it.": "Ihre Notizen und Bilder werden mitgelöscht.",
+  "Its part from, in percent": "Sein Teil von, in Prozent",
+  "Its part to, in percent": "Sein Teil bis, in Prozent",
   "Its reports are deleted with it. A new report makes a new issue.":
     "Seine Berichte werden mitgelöscht. Ein neuer Bericht ergibt einen neuen Fall.",
   "Its reports have expired": "Die Berichte sind abgelaufen",
@@ -688,6 +711,7 @@ export const de = {
   "JSON, JSON lines or CSV. A field _id gives objects their ids.":
     "JSON, JSON-Zeilen oder CSV. Ein Feld _id gibt den Objekten ihre IDs.",
   "Keep in the draft": "In den Entwurf übernehmen",
+  "Keeps a holdout": "Hält eine Vergleichsgruppe zurück",
   "Key": "Schlüssel",
   "Key id": "Schlüssel-ID",
   "Keys": "Schlüssel",
@@ -727,8 +751,10 @@ export const de = {
     "So können sich Mitarbeitende mit GitHub, Google oder dem OpenID-Connect-Anbieter der Firma anmelden.",
   "Letters before the number": "Buchstaben vor der Nummer",
   "Level": "Stufe",
+  "Level of significance, in percent": "Signifikanzniveau in Prozent",
   "Light": "Hell",
   "Light appearance": "Helle Darstellung",
+  "Limit for an uneven split, in percent": "Grenze für eine ungleiche Aufteilung, in Prozent",
   "Limited to": "Beschränkt auf",
   "Limits of files": "Grenzen für Dateien",
   "Limits of objects": "Grenzen für Objekte",
@@ -738,9 +764,12 @@ export const de = {
   "link added": "Verknüpfung hinzugefügt",
   "Link an account": "Konto verknüpfen",
   "link removed": "Verknüpfung entfernt",
+  "Link removed": "Verknüpfung entfernt",
   "Linked": "Verknüpft",
   "Links": "Verknüpfungen",
   "List": "Liste",
+  "Lists of values, such as ids of users, that conditions may name.":
+    "Listen von Werten, etwa IDs von Nutzern, die Bedingungen nennen können.",
   "Lists that used it become slower.": "Listen, die ihn benutzten, werden langsamer.",
   "Live": "Live",
   "Live since": "Live seit",
@@ -820,6 +849,8 @@ export const de = {
   "Moved to {name}": "Verschoben nach {name}",
   "Name": "Name",
   "Name of a flag": "Name eines Flags",
+  "Name of a new condition": "Name einer neuen Bedingung",
+  "Name of a new group": "Name einer neuen Gruppe",
   "Name of a new setting": "Name einer neuen Einstellung",
   "Name of a new variant": "Name einer neuen Variante",
   "Name of an event": "Name eines Ereignisses",
@@ -829,9 +860,11 @@ export const de = {
   "Name that users see": "Name, den Nutzer sehen",
   "Name two events or more": "Nennen Sie zwei oder mehr Ereignisse",
   "Name, password or code is wrong.": "Name, Passwort oder Code ist falsch.",
+  "Named conditions": "Benannte Bedingungen",
   "Named values that rules refer to.": "Benannte Werte, auf die sich Regeln beziehen.",
   "Names app and environment in the address. Grants nothing by itself.":
     "Benennt App und Umgebung in der Adresse. Gewährt allein nichts.",
+  "Namespace": "Namensraum",
   "Network, KB per second": "Netzwerk, KB pro Sekunde",
   "Networks": "Netze",
   "never": "nie",
@@ -844,6 +877,7 @@ export const de = {
   "New configuration": "Neue Konfiguration",
   "New definition": "Neue Definition",
   "New element": "Neues Element",
+  "New files": "Neue Dateien",
   "New flag": "Neues Flag",
   "New hook": "Neuer Hook",
   "New index": "Neuer Index",
@@ -883,6 +917,7 @@ export const de = {
   "No app yet": "Noch keine App",
   "No backup has been tested by restoring it: run martlet backup verify.":
     "Es wurde noch keine Sicherung zur Probe wiederhergestellt. Das macht martlet backup verify.",
+  "No backup yet": "Noch keine Sicherung",
   "No change by staff": "Keine Änderung durch Mitarbeitende",
   "No colours": "Keine Farben",
   "No comments yet.": "Noch keine Kommentare.",
@@ -895,6 +930,7 @@ export const de = {
   "No files yet": "Noch keine Dateien",
   "No flag that is on or off": "Kein Flag, das an oder aus ist",
   "No flags yet": "Noch keine Flags",
+  "No groups yet.": "Noch keine Gruppen.",
   "No history yet": "Noch kein Verlauf",
   "No hooks yet": "Noch keine Hooks",
   "No icon yet.": "Noch kein Symbol.",
@@ -910,6 +946,7 @@ export const de = {
     "Es kann keine Mail gesendet werden: Weder die App noch der Server hat einen Mailserver.",
   "No mail yet": "Noch keine Mail",
   "No messages yet": "Noch keine Nachrichten",
+  "No named conditions yet.": "Noch keine benannten Bedingungen.",
   "No objects": "Keine Objekte",
   "No open crashes": "Keine offenen Abstürze",
   "No other applications yet": "Noch keine anderen Anwendungen",
@@ -928,6 +965,7 @@ export const de = {
   "No roles yet": "Noch keine Rollen",
   "No rules were stored yet.": "Noch wurden keine Regeln gespeichert.",
   "No rules yet": "Noch keine Regeln",
+  "No run yet": "Noch kein Lauf",
   "No screens": "Keine Ansichten",
   "No segments yet": "Noch keine Segmente",
   "No sessions reported": "Keine Sitzungen gemeldet",
@@ -1034,7 +1072,6 @@ export const de = {
   "Only these releases": "Nur diese Releases",
   "Open": "Offen",
   "Open a preview": "Vorschau öffnen",
-  "Open crashes": "Offene Abstürze",
   "Open files and connections": "Offene Dateien und Verbindungen",
   "Open in an app on this device": "In einer App auf diesem Gerät öffnen",
   "Open previews": "Offene Vorschauen",
@@ -1051,12 +1088,15 @@ export const de = {
   "Ordered": "Bestellt",
   "Other applications": "Andere Anwendungen",
   "Other areas of the API answer 403.": "Andere Bereiche der API antworten 403.",
+  "Other participants or shares would move units to other variations. Then raise one of these numbers:":
+    "Andere Teilnehmer oder Anteile brächten Einheiten in andere Varianten. Erhöhen Sie dann eine dieser Zahlen:",
   "Other ways to sign in": "Andere Wege zur Anmeldung",
   "others": "andere",
   "Overview": "Übersicht",
   "own": "eigener",
   "Pages": "Seiten",
   "Part": "Teil",
+  "Participants": "Teilnehmer",
   "Parts": "Teile",
   "Pass on this password. It is shown only once and must be changed at the first sign-in.":
     "Geben Sie dieses Passwort weiter. Es wird nur einmal gezeigt und muss bei der ersten Anmeldung geändert werden.",
@@ -1081,6 +1121,7 @@ export const de = {
   "People, last 30 days": "Personen, letzte 30 Tage",
   "Period": "Zeitraum",
   "Person": "Person",
+  "Phase": "Phase",
   "Picture {n}": "Bild {n}",
   "Pictures": "Bilder",
   "Pictures to upload": "Bilder zum Hochladen",
@@ -1096,6 +1137,7 @@ export const de = {
   "Port": "Port",
   "PostgreSQL {version}: {size}, {used} of {most} connections, answers in {time} ms":
     "PostgreSQL {version}: {size}, {used} von {most} Verbindungen, antwortet in {time} ms",
+  "Power, in percent": "Teststärke in Prozent",
   "Preview": "Vorschau",
   "Priority": "Priorität",
   "Privacy": "Datenschutz",
@@ -1198,6 +1240,7 @@ export const de = {
   "Restore": "Wiederherstellen",
   "restored": "wiederhergestellt",
   "Restores": "Lässt sich wiederherstellen",
+  "Result": "Ergebnis",
   "Results": "Ergebnisse",
   "Resume": "Fortsetzen",
   "Retention": "Wiederkehr",
@@ -1224,10 +1267,14 @@ export const de = {
   "Rules are on": "Regeln sind an",
   "Rules name roles; the members of a role may do what these rules allow.":
     "Regeln nennen Rollen; Mitglieder einer Rolle dürfen, was diese Regeln erlauben.",
+  "Rules of all flags may name them.": "Regeln aller Flags können sie nennen.",
   "Rules of {name}": "Regeln von {name}",
   "Rules…": "Regeln …",
   "Running": "Läuft",
   "Runs": "Läufe",
+  "Runs appear here when they have ended, also those that failed or were cancelled.":
+    "Läufe erscheinen hier, wenn sie zu Ende sind, auch fehlgeschlagene und abgebrochene.",
+  "Runs of the backup": "Läufe der Sicherung",
   "Sample size": "Stichprobe",
   "Save": "Speichern",
   "Save and continue": "Speichern und weiter",
@@ -1255,6 +1302,7 @@ export const de = {
     "Geheimnisse werden verschlüsselt gespeichert und nie wieder gezeigt.",
   "Security": "Sicherheit",
   "See in lists": "In Listen sehen",
+  "See the findings, and correct the draft.": "Sehen Sie sich die Befunde an und korrigieren Sie den Entwurf.",
   "Seed": "Startwert",
   "Segment": "Segment",
   "Segment's and RudderStack's clients send events with an ingest key; or send them to POST events yourself.":
@@ -1293,12 +1341,16 @@ export const de = {
   "Settings": "Einstellungen",
   "Settings and looks of a published app. Clients get the live version of their app version and theme.":
     "Einstellungen und Aussehen einer veröffentlichten App. Clients bekommen die Live-Version zu ihrer App-Version und ihrem Thema.",
+  "Setup": "Aufbau",
   "several, by share": "mehrere, nach Anteilen",
   "Share in percent": "Anteil in Prozent",
   "Share now, in percent": "Anteil jetzt, in Prozent",
+  "Share of the holdout, in percent": "Anteil der Vergleichsgruppe, in Prozent",
+  "Share that takes part, in percent": "Anteil, der teilnimmt, in Prozent",
   "Share with the event": "Anteil mit dem Ereignis",
   "Share {n}": "Anteil {n}",
   "Shares": "Anteile",
+  "Shares no units with other tests": "Teilt keine Einheiten mit anderen Tests",
   "Ships inside the app; lets clients call the API. Rules decide what they may do.":
     "Steckt in der App; lässt Clients die API aufrufen. Regeln entscheiden, was sie dürfen.",
   "Show all versions": "Alle Versionen zeigen",
@@ -1404,11 +1456,14 @@ export const de = {
   "Template": "Vorlage",
   "Templates": "Vorlagen",
   "Test": "Test",
+  "Test by restoring it": "Test durch Wiederherstellen",
   "Test environment": "Testumgebung",
   "Test environment: its data are separate from the live data.":
     "Testumgebung: Ihre Daten sind von den Live-Daten getrennt.",
   "Test environment…": "Testumgebung …",
   "Tested by restoring it": "Probe der Wiederherstellung",
+  "Tests in one namespace have no unit in common if their parts of it do not overlap.":
+    "Tests in einem Namensraum haben keine gemeinsame Einheit, wenn sich ihre Teile davon nicht überschneiden.",
   "Text": "Text",
   "Text in {language}": "Text in {language}",
   "Texts": "Texte",
@@ -1458,6 +1513,8 @@ export const de = {
   "The JSON has an error. Fix it in the JSON tab first.":
     "Das JSON hat einen Fehler. Beheben Sie ihn zuerst im Tab JSON.",
   "The last 30 minutes": "Die letzten 30 Minuten",
+  "The log of the system says why a run failed: journalctl -t martlet-backup":
+    "Warum ein Lauf fehlschlug, sagt das Protokoll des Systems: journalctl -t martlet-backup",
   "The mail server accepted it.": "Der Mailserver hat sie angenommen.",
   "The name of its class in the app.": "Der Name ihrer Klasse in der App.",
   "The name of the property in the app.": "Der Name der Property in der App.",
@@ -1469,6 +1526,8 @@ export const de = {
   "The old secret is refused at once.": "Das alte Geheimnis wird sofort abgelehnt.",
   "The others are compared with the first, the control. A variation gives flags other values.":
     "Die anderen werden mit der ersten verglichen, der Kontrolle. Eine Variante gibt Flags andere Werte.",
+  "The others get what is live. Raising it moves nobody to another variation.":
+    "Die übrigen erhalten, was live ist. Ein höherer Anteil bringt niemanden in eine andere Variante.",
   "The password was changed": "Das Passwort wurde geändert",
   "The password was changed. Other sessions have ended.": "Das Passwort wurde geändert. Andere Sitzungen sind beendet.",
   "The people who run the server and work on its apps.":
@@ -1510,6 +1569,7 @@ export const de = {
   "The test is running.": "Der Test läuft.",
   "The test runs as it was when it started. Changes take effect when it is started again.":
     "Der Test läuft so, wie er beim Start war. Änderungen gelten, wenn er wieder gestartet wird.",
+  "The test was not started": "Der Test wurde nicht gestartet",
   "The texts of each version of the app, in every language.": "Die Texte jeder Version der App, in jeder Sprache.",
   "The two are different.": "Die beiden sind verschieden.",
   "The user can sign in again. To prevent it, disable the user.":
@@ -1528,6 +1588,8 @@ export const de = {
   "There is no such app": "Diese App gibt es nicht",
   "There is no such page": "Diese Seite gibt es nicht",
   "There is nothing to split": "Es gibt nichts aufzuteilen",
+  "There were runs, but none has made a complete backup.":
+    "Es gab Läufe, aber keiner hat eine vollständige Sicherung gemacht.",
   "These keys are shown only once. Store the master key where only your server can read it.":
     "Diese Schlüssel werden nur einmal gezeigt. Bewahren Sie den Hauptschlüssel dort auf, wo nur Ihr Server ihn lesen kann.",
   "These leave the page: what is not saved is lost.": "Diese verlassen die Seite: nicht Gespeichertes geht verloren.",
@@ -1543,6 +1605,8 @@ export const de = {
   "This does not exist (any more)": "Dies gibt es nicht (mehr)",
   "This folder is empty": "Dieser Ordner ist leer",
   "This is no number from 0 to 100.": "Dies ist keine Zahl von 0 bis 100.",
+  "This is no number from {from} to {to}.": "Dies ist keine Zahl von {from} bis {to}.",
+  "This is no whole number from {from} to {to}.": "Dies ist keine ganze Zahl von {from} bis {to}.",
   "This is not a number.": "Dies ist keine Zahl.",
   "This is not JSON yet: {reason}": "Dies ist noch kein JSON: {reason}",
   "This is not JSON.": "Dies ist kein JSON.",
@@ -1553,6 +1617,7 @@ export const de = {
   "This needs a sign-in within the last ten minutes.": "Dafür darf Ihre Anmeldung höchstens zehn Minuten her sein.",
   "This one": "Diese",
   "This page needs an app.": "Diese Seite braucht eine App.",
+  "This part is empty.": "Dieser Teil ist leer.",
   "This theme has no screen with this name.": "Dieses Thema hat keine Ansicht dieses Namens.",
   "This version has one theme": "Diese Version hat ein Thema",
   "Thread {n}": "Thread {n}",
@@ -1593,12 +1658,17 @@ export const de = {
   "unique": "eindeutig",
   "Unique": "Eindeutig",
   "Units": "Einheiten",
+  "Units at which intervals are narrowest": "Einheiten, bei denen die Intervalle am engsten sind",
+  "Units of each variation, at least": "Einheiten je Variante, mindestens",
+  "Units that take part keep their variation.": "Einheiten, die teilnehmen, behalten ihre Variante.",
   "unknown": "unbekannt",
   "until {n} more people": "bis {n} weitere Personen betroffen sind",
   "until {n} more person": "bis {n} weitere Person betroffen ist",
   "until {n} more report": "bis {n} weiterer Bericht eintrifft",
   "until {n} more reports": "bis {n} weitere Berichte eintreffen",
   "until {time}": "bis {time}",
+  "Up to 64 letters, digits and . _ -, starting with a letter or digit.":
+    "Bis zu 64 Buchstaben, Ziffern und . _ -, am Anfang ein Buchstabe oder eine Ziffer.",
   "Up to {count}, each PNG, JPEG or WebP of at most {n} MiB.":
     "Bis zu {count}, jedes PNG, JPEG oder WebP mit höchstens {n} MiB.",
   "Upload": "Hochladen",
@@ -1624,12 +1694,12 @@ export const de = {
   "Value": "Wert",
   "Value of {name}": "Wert von {name}",
   "Values": "Werte",
+  "Values of {name}": "Werte von {name}",
   "Values: {names}": "Werte: {names}",
   "Variant": "Variante",
   "Variants": "Varianten",
   "Variation": "Variante",
   "Variations": "Varianten",
-  "Variations and metrics": "Varianten und Messgrößen",
   "Verified": "Bestätigt",
   "Version": "Version",
   "Version of the configuration": "Version der Konfiguration",
@@ -1670,6 +1740,8 @@ export const de = {
   "What users may do where no rule says otherwise.": "Was Nutzer dürfen, wo keine Regel etwas anderes sagt.",
   "What was decided": "Was entschieden wurde",
   "When": "Wann",
+  "When the results count, and when they are not to be trusted. For an empty field, the value in grey holds.":
+    "Wann die Ergebnisse zählen und wann ihnen nicht zu trauen ist. Für ein leeres Feld gilt der graue Wert.",
   "Where the app runs": "Wo die App läuft",
   "Which templates users may send to each other, to how many, and how often.":
     "Welche Vorlagen Nutzer einander senden dürfen, an wie viele und wie oft.",
@@ -1691,6 +1763,7 @@ export const de = {
   "Will be published: {when}": "Wird veröffentlicht: {when}",
   "With an address, a mail brings the code. Without, you get it here.":
     "Mit Adresse bringt eine Mail den Code. Ohne erhalten Sie ihn hier.",
+  "With fewer, the results do not count.": "Mit weniger zählen die Ergebnisse nicht.",
   "With rights for what they work on, and no more.": "Mit Rechten für das, woran sie arbeiten, und nicht mehr.",
   "With several copies or machines: the average or the highest of all.":
     "Bei mehreren Kopien oder Rechnern: der Mittelwert oder der höchste Wert von allen.",
