@@ -176,7 +176,7 @@ extension Schema {
                 "who": .array(of: .string).maxItems(100).described(#"Grantees. The default is `["*"]`."#),
                 "where": .object.described(
                     """
-                    A [Filter](#filter) that the object must match. Strings that begin with `$` are variables: \
+                    A [Filter](objects.md#filter) that the object must match. Strings that begin with `$` are variables: \
                     `$user.id`, `$user.roles`, `$user.emailVerified`, `$user.<field of the profile>`, `$now`, \
                     `$environment`, and for writes `$old.<path>` and `$new.<path>`.
                     """),
