@@ -429,7 +429,8 @@ let package = Package(
             ],
             swiftSettings: settings),
         .testTarget(
-            name: "MartletFilesTests", dependencies: ["MartletCore", "MartletFiles", "MartletTesting", crypto, nioCore],
+            name: "MartletFilesTests",
+            dependencies: ["MartletCore", "MartletFiles", "MartletTesting", crypto, nioCore],
             exclude: ["Support/moto_server.py"],
             swiftSettings: settings),
         .testTarget(

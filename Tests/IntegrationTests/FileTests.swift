@@ -62,7 +62,7 @@ extension IntegrationTests {
                 "PATCH /api/\(client.appKey)/\(upload) HTTP/1.1\r\nHost: x\r\n\(HeaderName.secret): \(server.connection.secret)\r\n"
                     + "Tus-Resumable: 1.0.0\r\nUpload-Offset: 0\r\nContent-Type: application/offset+octet-stream\r\n"
                     + "Content-Length: 10\r\n\r\n01234")
-            // The gateway breaks off what it forwards, so the service must have read it by then. It creates a file first.
+            // The gateway stops forwarding, so the service must have begun to read. It first creates a file.
             let files = server.state.appending(path: "files").path
             try await eventually("storage has begun to read") {
                 let spaces = (try? FileManager.default.contentsOfDirectory(atPath: files)) ?? []

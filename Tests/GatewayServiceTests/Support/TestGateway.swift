@@ -38,8 +38,8 @@ struct TestGateway {
         try await exchange(TestGateway.request(path, headers + ["Connection: close"], method: method, body: body))
     }
 
-    /// Waits until `condition`, which uses new connections, holds in every event loop: a key ring and ended sessions reach
-    /// one loop after the other, and the loops take turns in accepting connections.
+    /// Waits until `condition`, which uses new connections, holds in every event loop: a key ring and ended sessions
+    /// reach one loop after the other, and the loops take turns in accepting connections.
     func eventuallyInEveryLoop(
         sourceLocation: SourceLocation = #_sourceLocation, _ condition: () async throws -> Bool
     ) async {

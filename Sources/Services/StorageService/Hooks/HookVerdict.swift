@@ -16,8 +16,7 @@ struct HookVerdict: Sendable {
     ///   `unavailable`.
     init(
         _ hook: Hook, in space: AppSchema, _ ledger: HookLedger, _ call: () async throws -> WebhookOutcome
-    ) async throws
-    {
+    ) async throws {
         let start = ContinuousClock.now
         let outcome: WebhookOutcome
         do {

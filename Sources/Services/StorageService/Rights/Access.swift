@@ -395,7 +395,7 @@ struct Access: Sendable {
 
     /// The condition that one of the grants applies.
     ///
-    /// - Parameter isBefore: Whether the condition is evaluated before an update. `updatable` then checks the new state.
+    /// - Parameter isBefore: Whether this is before an update; `updatable` then checks the new state.
     private func holds(
         _ grants: [Grant], _ states: ConditionContext.States = .one, isBefore: Bool = false
     ) -> PostgresQuery {
