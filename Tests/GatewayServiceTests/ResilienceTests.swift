@@ -106,6 +106,17 @@ import Testing
         }
     }
 
+    /// A service that stops closes connections that it has just accepted.
+    @Test func `A safe request is sent to another copy once if a new connection closes`() async throws {
+        try await withGateway(upstreams: 2) { test in
+            #expect(try await test.ask("close").status == 502)
+            #expect(test.upstreams.map(\.arrivals.count) == [1, 1])
+            let client = try await test.exchange(TestGateway.request("close", ["Connection: close"], method: "POST"))
+            #expect(client.status == 502)
+            #expect(test.upstreams.map(\.arrivals.count).reduce(0, +) == 3)
+        }
+    }
+
     @Test func `An idle connection closed by the upstream causes no error`() async throws {
         try await withGateway { test in
             for number in 0..<30 {

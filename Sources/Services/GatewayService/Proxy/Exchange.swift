@@ -39,10 +39,10 @@ final class Exchange {
     private var requestHead = ByteBuffer()
     private var bodyFraming = BodyFraming.none
     private var requestEnded = false
-    /// Addresses that this request failed to connect to.
+    /// Addresses that this request failed to connect to, or that closed the connection without an answer.
     private var tried: [Backend] = []
-    /// False after an idle connection turned out to be dead, so that the next one is new.
-    private var mayReuse = true
+    /// Whether the request is sent once more, on a new connection, because an upstream closed the first one.
+    private var isRetried = false
     private var headDeadline = NIODeadline.distantFuture
     /// When the request had been sent completely. Nil unless its answer is awaited and counts for `LoadLimit`.
     private var awaitedSince: NIODeadline?
@@ -305,12 +305,13 @@ final class Exchange {
         upstream = nil
         leaveRelay()
         switch phase {
-        case .sending where failure == .closed && wasReused && canRetry:
-            // Most likely the upstream closed an idle connection while the request was written, but the request may
-            // also have crashed it.
-            backend.end(.unknown, at: worker.now)
+        case .sending where failure == .closed && canRetry && (wasReused || hasOther(than: backend)):
+            // Most likely the upstream closed an idle connection while the request was written; or it is stopping and
+            // closed one that it had just accepted. The request may also have crashed it, so it is sent only once more.
+            backend.end(wasReused ? .unknown : .failure, at: worker.now)
             self.backend = nil
-            mayReuse = false
+            isRetried = true
+            if hasOther(than: backend) { tried.append(backend) }
             connect()
         case .checking, .connecting, .sending:
             backend.end(.failure, at: worker.now)
@@ -474,7 +475,7 @@ final class Exchange {
         }
         self.backend = backend
         backend.begin(at: now)
-        if mayReuse, tried.isEmpty, let connection = backend.takeIdle() { return send(on: connection) }
+        if !isRetried, tried.isEmpty, let connection = backend.takeIdle() { return send(on: connection) }
         guard worker.mayConnect() else {
             worker.metrics.countDescriptorShortage()
             return refuse(Refusal(.unavailable, retryAfter: 1))
@@ -548,7 +549,15 @@ final class Exchange {
 
     /// Whether no part of a body was sent and the upstream may receive the head twice.
     private var canRetry: Bool {
-        method.isSafe && bodyFraming == .none && bytesIn == 0 && tried.count < Self.maximumAttempts
+        method.isSafe && bodyFraming == .none && bytesIn == 0 && !isRetried && tried.count < Self.maximumAttempts
+    }
+
+    private func hasOther(than backend: Backend) -> Bool {
+        guard let route else { return false }
+        return worker.upstreams[route.upstreamIndex].backends.contains { other in
+            other !== backend && other.isHealthy && other.isAvailable(at: worker.now)
+                && !tried.contains { $0 === other }
+        }
     }
 
     /// Answers with a problem, or aborts if an answer has already begun.
