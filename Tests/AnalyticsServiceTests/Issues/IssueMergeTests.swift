@@ -59,7 +59,8 @@ import Testing
                     && hashes.each("events") == ["2", "1", "1"])
             let history = try await app.master("GET", "/crashes/issues/1/history")
             #expect(history["data.0.kind"] == "\"merged\"" && history["data.0.details.issues.0.title"] == "\"Two\"")
-            #expect(history.each("kind") == ["\"merged\"", "\"assigned\""], "what happened to the other is told, too")
+            #expect(
+                history.each("kind") == ["\"merged\"", "\"assigned\""], "the history of the merged issue is included")
 
             let parted = try await app.master(
                 "POST", "/crashes/issues/1/part", #"{"hashes":["\#(Self.b)","\#(Self.c)"]}"#)

@@ -249,7 +249,7 @@ import Testing
             #expect(try await rows() == expected(0, times: 3) + expected(60, times: 1))
             let total: Int = try await app.postgres.query(
                 "SELECT sum(count)::bigint FROM analytics.request_counts")[0].decode(0)
-            #expect(total == Self.report().counts.reduce(0) { $0 + $1.count } * 5, "with those of today")
+            #expect(total == Self.report().counts.reduce(0) { $0 + $1.count } * 5, "including the counts of today")
         }
     }
 

@@ -37,7 +37,7 @@ import Testing
             // Moving within a column does not conflict with an edit.
             #expect(try await app.ask("GET", "/tickets/1")["revision"] == "1")
             for number in [4, 1] { try await app.change(number, #"{"status":"complete"}"#) }
-            #expect(try await app.column(.complete) == [1, 4], "what was completed last is on top")
+            #expect(try await app.column(.complete) == [1, 4], "the ticket completed last is on top")
         }
     }
 
