@@ -67,8 +67,8 @@ import Testing
         try await Meeting.run(file) { said.append($0) }
         #expect(
             said.dropFirst(2) == [
-                "Near Ben: Tennis", "Ben cannot chat yet: forbidden", #"Ben's chat: ["I'll bring the balls"]"#,
-                #"Ben's chat: ["I'll bring the balls", "See you there"]"#,
+                "Near Ben: Tennis", "Ben cannot chat yet: forbidden", #"Ben's chat: ["I have tennis balls"]"#,
+                #"Ben's chat: ["I have tennis balls", "See you there"]"#,
             ])
     }
 }

@@ -33,7 +33,8 @@ import Testing
         #expect(found.count > 15)
         let unbounded = found.filter { Self.limits[$0.pattern] == nil && Self.repeatsWithoutBound($0.pattern) }
         #expect(
-            unbounded.map(\.description) == [], "Replace it by a scanner, or give its input a limit and name that here."
+            unbounded.map(\.description) == [],
+            "Replace it with a scanner, or give its input a limit and name that here."
         )
         #expect(Set(Self.limits.keys).subtracting(found.map(\.pattern)) == [], "These are gone from the sources.")
     }

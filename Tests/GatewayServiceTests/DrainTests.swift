@@ -35,7 +35,7 @@ import Testing
             await eventually { !test.gateway.isReady }
             // Requests that arrive before the event loops are told to drain are answered as usual.
             var requests = 1
-            while !kept.text.contains("connection: close"), !kept.isClosed {
+            while !kept.text.contains("connection: close"), !kept.isClosed, requests < 1_000 {
                 try await kept.send(TestGateway.request("y"))
                 requests += 1
                 await eventually { kept.isClosed || kept.text.components(of: "upstream-0").count > requests }

@@ -17,7 +17,7 @@ extension IntegrationTests {
         }
 
         @Test
-        func `200 clients that do not read fill no process's memory, others continue, and the silent ones are cut off`()
+        func `200 clients that do not read are disconnected; they do not exhaust memory, and others are served`()
             async throws
         {
             let text = String(repeating: "x", count: 900_000)
@@ -52,7 +52,7 @@ extension IntegrationTests {
                 )
                 return try await client.get("storage/Long").isSuccess
             }
-            // 128 MiB of responses, as much again for the rows they are made of, and libpq's buffers for four
+            // 128 MiB for responses, the same for the rows that they are built from, and libpq's buffers for four
             // connections.
             #expect(peak.storage - before.storage < 420 << 20, "\((peak.storage - before.storage) >> 20) MiB")
             #expect(peak.gateway - before.gateway < 200 << 20, "\((peak.gateway - before.gateway) >> 20) MiB")

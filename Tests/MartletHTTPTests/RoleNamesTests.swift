@@ -28,15 +28,15 @@ import Testing
     private struct Away: Error {}
 
     @Test func `A failed look-up is not cached as no roles`() async throws {
-        let isAway = Mutex(true)
+        let isUnavailable = Mutex(true)
         let names = RoleNames { _ in
-            if isAway.withLock({ $0 }) { throw Away() }
+            if isUnavailable.withLock({ $0 }) { throw Away() }
             return UserRoles(roles: ["editors"])
         }
         await #expect(throws: Away.self) { try await names.roles(of: principal("u")) }
-        isAway.withLock { $0 = false }
+        isUnavailable.withLock { $0 = false }
         #expect(try await names.roles(of: principal("u")) == ["editors"])
-        isAway.withLock { $0 = true }
+        isUnavailable.withLock { $0 = true }
         #expect(try await names.roles(of: principal("u")) == ["editors"])
     }
 

@@ -102,7 +102,7 @@ struct AnalyticsTests {
         let martlet = try Self.martlet(transport) { $0.analytics.batchSize = 3 }
         martlet.analytics.consent = .granted
         for number in 0..<7 { martlet.analytics.track("\(number)") }
-        try await eventually("full batches were not sent") { try Self.batches(transport).map(\.count) == [3, 3] }
+        try await eventually("the full batches are sent") { try Self.batches(transport).map(\.count) == [3, 3] }
         try await martlet.analytics.flush()
         #expect(try Self.batches(transport).map(\.count) == [3, 3, 1])
     }
@@ -113,7 +113,7 @@ struct AnalyticsTests {
         let martlet = try Martlet.scripted(transport, waits: waits)
         martlet.analytics.consent = .granted
         martlet.analytics.track("1")
-        try await eventually("the interval did not end") { transport.sent.count == 1 }
+        try await eventually("the events are sent after the interval") { transport.sent.count == 1 }
         #expect(waits.withLock { $0 } == [30])
     }
 
@@ -126,7 +126,7 @@ struct AnalyticsTests {
         martlet.analytics.track("1")
         martlet.analytics.track("2")
         try await martlet.analytics.flush()
-        try await eventually("the second was not sent") { transport.sent.count == 2 }
+        try await eventually("the second event is sent") { transport.sent.count == 2 }
     }
 
     @Test func `the queue is bounded: the oldest events go first`() throws {
@@ -184,7 +184,7 @@ struct AnalyticsTests {
         for number in 0..<3 { martlet.analytics.track(name, ["number": .number(JSONNumber(number))]) }
         try await martlet.analytics.flush()
         let query = name.addingPercentEncoding(withAllowedCharacters: .alphanumerics) ?? ""
-        try await eventually("the events are not stored") {
+        try await eventually("the events are stored") {
             let list = try await server.manage("GET", "analytics/events?event=\(query)&limit=50")
             return list["data"]?.arrayValue?.count == 3
         }

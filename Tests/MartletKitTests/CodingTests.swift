@@ -57,7 +57,7 @@ struct CodingTests {
         (#"{"name":"a","age":4,"admin":true,"tags":[{}]}"#, "tags.0"),
         (#"{"name":"a","age":"many","admin":true,"tags":[]}"#, "age"),
     ])
-    func `the error for a value that does not fit names it`(text: String, field: String) throws {
+    func `the error for a value that does not fit its field names the field`(text: String, field: String) throws {
         let json = try JSON(parsing: Data(text.utf8))
         #expect { try json.decoded(as: Person.self) } throws: {
             ($0 as? MartletError)?.code == .undecodable && ($0 as? MartletError)?.field == field

@@ -32,7 +32,7 @@ struct CrashesTests {
         for number in 0..<70 { crashes.add(Breadcrumb("step \(number)", category: "navigation")) }
         crashes.setTag("plan", "gold")
         let id = crashes.capture(CartError(reason: "empty"), level: .warning)
-        try await eventually("nothing was sent") { transport.sent.count == 1 }
+        try await eventually("the report is sent") { transport.sent.count == 1 }
         #expect(transport.sent[0].url.absoluteString == "https://martlet.test/crash/api/7/envelope/")
         #expect(transport.sent[0].headers["x-sentry-auth"]?.contains("sentry_key=key") == true)
         let event = try Self.event(transport.sent[0])
@@ -149,7 +149,7 @@ struct CrashingProcessTests {
     private static func issue(of event: JSON, _ folder: URL, _ server: LiveServer) async throws -> JSON {
         let (id, tag) = (try #require(event["event_id"]?.stringValue), folder.lastPathComponent)
         var found = JSON.null
-        try await eventually("the server has no such report") {
+        try await eventually("the server has the report") {
             let issues = try await server.manage("GET", "crashes/issues?limit=100")["data"]?.arrayValue ?? []
             for issue in issues {
                 guard let number = issue["number"]?.intValue else { continue }

@@ -133,7 +133,7 @@ struct DefinitionLoaderTests {
         defer { following.cancel() }
         // The first event of a connection also causes a refresh. The updates keep only the newest version, so the first
         // one must be taken before the second is published.
-        try await eventually("There was no refresh.") {
+        try await eventually("there is a refresh") {
             network.sent.count > count && versions.withLock { $0 } == [1]
         }
         let failures = Locked(0)
@@ -143,7 +143,7 @@ struct DefinitionLoaderTests {
             throw MartletError(.connectionLost, "")
         }
         try await app.change(DefinitionFixture.text("kick-in-change"))
-        try await eventually("The new definition did not arrive.") { versions.withLock { $0 } == [1, 2] }
+        try await eventually("the new definition has arrived") { versions.withLock { $0 } == [1, 2] }
         #expect(failures.withLock { $0 } == 1)
     }
 
@@ -204,7 +204,7 @@ struct DefinitionLoaderTests {
             for await definition in loader.updates() { versions.withLock { $0.append(definition.version) } }
         }
         defer { following.cancel() }
-        try await eventually("The first definition did not arrive.") { versions.withLock { $0 } == [1] }
+        try await eventually("the first definition has arrived") { versions.withLock { $0 } == [1] }
         try await app.patch(DefinitionFixture.text("kick-in-change"))
         var options = PublishedApp.options
         let preview = try await app.server.manage("POST", "config/definition/\(app.name)/preview", ["hours": 1])
@@ -212,7 +212,7 @@ struct DefinitionLoaderTests {
         let draft = try await app.device(options: options).start()
         #expect(try await PublishedApp.pages(draft).detail.contains("<img"))
         try await app.server.manage("POST", "config/definition/\(app.name)/publish")
-        try await eventually("The new definition did not arrive.") { versions.withLock { $0 } == [1, 2] }
+        try await eventually("the new definition has arrived") { versions.withLock { $0 } == [1, 2] }
     }
 
     @Test func `a user signs up by a form of the definition`() async throws {

@@ -51,7 +51,7 @@ struct FlagsTests {
         #expect(try await second.refresh() == false)
         #expect(transport.sent.last?.headers["if-none-match"] == "\"f\"")
         second.attributes = ["plan": "gold"]
-        try await eventually("other attributes did not make the client ask again") { transport.sent.count == 3 }
+        try await eventually("the client asks again with the other attributes") { transport.sent.count == 3 }
         #expect(transport.sent.last?.headers["if-none-match"] == nil)
         isOnline.withLock { $0 = false }
         let third = try Martlet.scripted(transport, folder: folder).flags
@@ -68,9 +68,9 @@ struct FlagsTests {
         }
         let flags = try Martlet.scripted(transport).flags
         async let first = flags.refresh()
-        try await eventually("nothing was asked") { transport.sent.count == 1 }
+        try await eventually("the client has asked") { transport.sent.count == 1 }
         flags.attributes = ["plan": "gold"]
-        try await eventually("the attributes were not used") { flags.value("plan", default: "") == "gold" }
+        try await eventually("the new attributes are used") { flags.value("plan", default: "") == "gold" }
         opening.yield()
         #expect(try await first == false)
         #expect(flags.value("plan", default: "") == "gold")
@@ -118,11 +118,11 @@ struct FlagsTests {
         try await martlet.session.begin(
             Session(
                 user: user, accessToken: "t1", accessTokenExpires: Date().addingTimeInterval(900), refreshToken: "r"))
-        try await eventually("the flags did not follow the user") {
+        try await eventually("the flags are those of the user") {
             martlet.flags.value("who", default: "") == "Bearer t1"
         }
         try await martlet.session.end(.signedOut)
-        try await eventually("the flags stayed with the user") { martlet.flags.value("who", default: "") == "nobody" }
+        try await eventually("the flags are those of nobody") { martlet.flags.value("who", default: "") == "nobody" }
         #expect(LocalFolder(url: folder).subfolder("flags").names == ["device.json"])
     }
 
@@ -152,7 +152,7 @@ struct FlagsTests {
         // The first event of the connection must not be mistaken for the publication.
         try await Task.sleep(nanoseconds: 300_000_000)
         try await publish(true)
-        try await eventually("the flag did not change") { martlet.flags.value(name, default: false) }
+        try await eventually("the flag has changed") { martlet.flags.value(name, default: false) }
         listening.cancel()
     }
 }

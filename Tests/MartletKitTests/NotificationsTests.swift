@@ -50,9 +50,9 @@ struct NotificationsTests {
         }
         try await martlet.notifications.register()
         try await martlet.session.begin(session("t1"))
-        try await eventually("the user was not registered") { registrations() == [nil, "Bearer t1"] }
+        try await eventually("the user is registered") { registrations() == [nil, "Bearer t1"] }
         try await martlet.session.end(.signedOut)
-        try await eventually("the user was not signed out") { registrations() == [nil, "Bearer t1", nil] }
+        try await eventually("the user is signed out") { registrations() == [nil, "Bearer t1", nil] }
     }
 
     @Test(arguments: [

@@ -167,7 +167,7 @@ struct OfflinePropertyTests {
         let stored = try await server.find(query)
         for device in devices {
             // While a transaction is under way, the feed holds back the writes made after its start.
-            try await eventually("a device differs from the server") {
+            try await eventually("the device has the server's objects") {
                 try await device.items.sync()
                 return try await device.items.find(query) == stored
             }

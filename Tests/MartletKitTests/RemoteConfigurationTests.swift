@@ -176,7 +176,7 @@ struct RemoteConfigurationTests {
         #expect(transport.sent.last?.url.query == nil)
         let listening = Task { for await _ in martlet.remote.updates() {} }
         defer { listening.cancel() }
-        try await eventually("the event caused no call") { transport.sent.contains { $0.url.query == "generation=7" } }
+        try await eventually("the event causes a call") { transport.sent.contains { $0.url.query == "generation=7" } }
         try await martlet.flags.refresh()
         try await martlet.translations.refresh()
         for path in ["remote", "flags/evaluate", "translation/en/1.0"] {
@@ -202,7 +202,7 @@ struct RemoteConfigurationTests {
         let martlet = try Martlet.scripted(transport)
         let listening = Task { for await _ in martlet.remote.updates() {} }
         defer { listening.cancel() }
-        try await eventually("the event caused no call") {
+        try await eventually("the event causes a call") {
             transport.sent.last { $0.url.path.hasSuffix("/remote") }.map { $0.url.query == nil } == true
         }
         try await martlet.flags.refresh()
@@ -235,9 +235,9 @@ struct RemoteConfigurationTests {
                 seen.withLock { $0.append(snapshot.colors["nav"]?.hexadecimal ?? "") }
             }
         }
-        try await eventually("no first snapshot") { !seen.withLock { $0.isEmpty } }
+        try await eventually("the first snapshot has arrived") { !seen.withLock { $0.isEmpty } }
         try await publish(red: 0)
-        try await eventually("the publication did not arrive") { seen.withLock { $0.last } == "#000000" }
+        try await eventually("the publication has arrived") { seen.withLock { $0.last } == "#000000" }
         listening.cancel()
         #expect(martlet.remote.color("nav")?.hexadecimal == "#000000")
     }

@@ -161,7 +161,7 @@ struct StorageTests {
         let withOwner = try #require(
             try await storage.first(Shop.query().where(.exists(\.owner)).include(\.owner, then: \.friend)))
         #expect(withOwner.owner?.object?.name == "tom" && withOwner.owner?.object?.friend?.object?.name == "tim")
-        // An object that was read with others is restored with a pointer.
+        // Restoring an object stores pointers, not the included objects.
         let restored = try await storage.restore(try await storage.remove(withOwner))
         #expect(restored.owner == Pointer(tom) && restored.fields["owner"]?["__type"] == "Pointer")
         let included = try #require(try await storage.first(Shop.query().where(.exists(\.owner)).include(\.owner)))
@@ -213,7 +213,7 @@ struct StorageTests {
         #expect(mixed.map(\.status) == [204, 404, 201] && mixed[1].error?.code == .objectNotFound)
     }
 
-    @Test func `the error for an object that does not fit names it`() async throws {
+    @Test func `the error for an object that does not fit its type names the object and the field`() async throws {
         let id = TestServer.name("bad")
         let json: JSON = ["_id": .string(id), "title": ["a": 1]]
         try await storage.api.send(.write("POST", "storage/" + Event.collection, json: json))

@@ -10,7 +10,7 @@ machine = sys.argv[1]
 
 
 def podman(*arguments):
-    """What podman prints; ends the test if it fails."""
+    """Runs podman and returns its output; ends the test if it fails."""
     done = subprocess.run(["podman", *arguments], stdin=subprocess.DEVNULL, capture_output=True, text=True, timeout=600)
     if done.returncode:
         sys.exit(f"podman {' '.join(arguments)} failed:\n{done.stdout[-4000:]}{done.stderr[-4000:]}")
@@ -63,8 +63,8 @@ def main():
 
 
 def install(server, load, name, package):
-    """Installs a package and prints what clients saw from its start until they had been served again for a while. Returns the
-    number of failures."""
+    """Installs a package, waits until clients are served again, and prints how their requests fared in the meantime. Returns
+    the number of failures."""
     before, (answers, errors), start = server.version(), load.counts(), time.monotonic()
     load.take_pauses()
     inside("apt-get", "install", "--yes", "-qq", "--allow-downgrades", package)

@@ -54,7 +54,7 @@ extension LogicOperations {
             FloatingPointFormatStyle<Double>(locale: locale).precision(.fractionLength(least...max(least, most))))
     }
 
-    /// Replaces names in braces by their values; absent values are omitted.
+    /// Replaces names in braces with their values; absent values are omitted.
     private static func fill(in text: String, _ data: LogicValue) -> String {
         var result = ""
         var rest = Substring(text)

@@ -18,7 +18,7 @@ public enum NotificationOutcome: Sendable, Hashable {
     case shown
     /// The user opened the app from it. The server has been told, or will be.
     case opened
-    /// A silent notification; the hook has run.
+    /// A silent notification. The closure of ``Notifications/onSync(_:)`` has run.
     case synced(hasNewData: Bool)
 }
 

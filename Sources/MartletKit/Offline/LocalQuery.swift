@@ -4,7 +4,7 @@ import Foundation
 struct LocalQuery: Sendable {
     private let filter: LocalFilter
     private let isDescending: [Bool]
-    /// The distance to sort by; nil if there is none, or another order.
+    /// The distance to sort by; nil if the query has another order or none.
     private let distance: LocalFilter.Measure?
     /// The fields that the filter reads, then those to sort by.
     private let paths: [String]

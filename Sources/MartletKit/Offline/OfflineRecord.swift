@@ -2,18 +2,18 @@ import Foundation
 
 /// A change of the data that the device keeps of a collection. The lines of the ``Journal`` are lists of records.
 enum OfflineRecord: Sendable {
-    /// The objects kept are those that match this filter from now on.
+    /// From now on, the device keeps the objects that match this filter.
     case filter(JSON)
     /// A page of the change feed.
     case page(Page)
     /// Everything is read again. The last page drops the objects that none of the pages contains.
     case restart
-    /// The user may see nothing here any longer.
+    /// The user may no longer see any object of the collection.
     case wipe
     /// A waiting write: a new one, a changed one, or the replacement of another.
     case write(PendingWrite, insteadOf: String? = nil)
-    /// A write has been sent since this time, with or without a check of the object's version. Nil:
-    /// it has not left the device.
+    /// The time at which the device began to send a write, with or without a check of the object's version; nil if it
+    /// has not been sent.
     case sending(id: String, since: Date?, checksVersion: Bool)
     /// A write that no longer waits.
     case done(id: String)

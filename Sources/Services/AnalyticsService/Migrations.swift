@@ -5,7 +5,7 @@ extension AnalyticsService {
     /// The migrations of the schema `analytics`, in the order in which they are applied. A file is never edited once
     /// released.
     ///
-    /// The compiler plug-in replaces the leading digit of a file's name by `_`: `001_…` becomes `_01_…`.
+    /// The compiler plug-in replaces the leading digit of a file's name with `_`: `001_…` becomes `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "events", sql: PackageResources._01_events_sql),
         JobQueue.migration(number: 2, schema: name),

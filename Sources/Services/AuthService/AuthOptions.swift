@@ -13,8 +13,8 @@ public struct AuthOptions: Sendable {
     public var mail = MailSettings()
     /// All other services, in the order in which a user's data is exported.
     public var services: [ServiceAddress] = []
-    /// The time limit for asking whether mail to an address was returned.
-    public var returnedMailTimeout: Duration = .seconds(2)
+    /// The time limit for asking whether earlier mail to an address bounced.
+    public var bounceCheckTimeout: Duration = .seconds(2)
     /// The time limit of each statement and each request that reads the server's status.
     public var statusTimeLimit: Duration = .seconds(2)
     /// The maximum size of a user's export.

@@ -56,7 +56,7 @@ public struct AuthService: ServiceDefinition {
     let federation: Federation
     private let auditRetentionInDays: Int
     private let worker: JobWorker
-    /// A separate worker, so that a service that does not answer delays only its own notifications.
+    /// Runs `SignOutOfPush`. A separate worker, so that other jobs continue while notifications does not answer.
     private let signOutWorker: JobWorker
     /// Nil if no service stores users' documents.
     private let publishUsers: PublishUsers?
@@ -112,11 +112,12 @@ public struct AuthService: ServiceDefinition {
             timeLimit: options.statusTimeLimit)
         let calls = ServiceCalls(caller: Self.name, internalSecret: internalSecret)
         let notifications = options.services.first { $0.name == "notifications" }
-        let returned = notifications.map {
-            ReturnedMail(notifications: $0, calls: calls, timeout: options.returnedMailTimeout)
+        let bounceCheck = notifications.map {
+            BounceCheck(notifications: $0, calls: calls, timeout: options.bounceCheckTimeout)
         }
         mailing = Mailing(
-            options.mail, returned: returned, postgres: postgres, keys: keys, jobs: jobs, logger: logger, now: now)
+            options.mail, bounceCheck: bounceCheck, postgres: postgres, keys: keys, jobs: jobs, logger: logger,
+            now: now)
         completion = SignInCompletion(
             sessions: sessions, secondFactors: secondFactors, signIns: signIns,
             notice: NewDeviceNotice(users: users, outbox: mailing.outbox))

@@ -4,7 +4,7 @@ public import MartletPostgres
 extension NotificationsService {
     /// The migrations of the schema `notifications`, in order. A file is never edited once released.
     ///
-    /// The compiler plug-in replaces the leading digit of a file name by `_`: `001_…` becomes `_01_…`.
+    /// The compiler plug-in replaces the leading digit of a file name with `_`: `001_…` becomes `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "devices", sql: PackageResources._01_devices_sql),
         JobQueue.migration(number: 2, schema: name),

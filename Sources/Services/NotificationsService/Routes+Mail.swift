@@ -17,7 +17,7 @@ extension NotificationsService {
         routes.on(RecordBounce.route, RecordBounce(mail: mail))
         routes.on(ListSuppressed.route, ListSuppressed(mail: mail))
         routes.on(DeleteSuppressed.route, DeleteSuppressed(mail: mail))
-        routes.on(CheckReturnedMail.route, CheckReturnedMail(suppressed: mail.suppressed))
+        routes.on(CheckBounce.route, CheckBounce(suppressed: mail.suppressed))
         routes.on(ReadMail.route, ReadMail(mail: mail))
 
         // Called by our own services

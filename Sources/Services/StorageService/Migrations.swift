@@ -4,7 +4,7 @@ public import MartletPostgres
 extension StorageService {
     /// The migrations of the schema `storage`. A file must not be edited once released.
     ///
-    /// The compiler plug-in replaces the leading digit of a file's name by `_`: `001_…` becomes `_01_…`.
+    /// The compiler plug-in replaces the leading digit of a file's name with `_`: `001_…` becomes `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "provision", sql: PackageResources._01_provision_sql),
         Migration(number: 2, name: "space", sql: PackageResources._02_space_sql),

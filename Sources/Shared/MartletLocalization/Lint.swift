@@ -4,7 +4,7 @@ import MartletPlurals
 /// An error or warning about a catalogue.
 public struct LintFinding: Sendable, Equatable {
     public enum Code: String, CaseIterable, Sendable {
-        /// A different argument from the source text in the same position: formatting would read foreign memory.
+        /// A different argument from the source text in the same position: formatting would read arbitrary memory.
         case placeholderMismatch = "placeholder-mismatch"
         /// `%#@name@` without a substitution of that name.
         case unknownSubstitution = "unknown-substitution"

@@ -2,7 +2,8 @@ import MartletPlurals
 
 /// The texts of a key in one language.
 public struct Localization: Sendable, Equatable {
-    /// A number inside a text, with its own forms. The text contains `%#@name@` in its place, the forms contain `%arg`.
+    /// A number inside a text that has forms of its own. The text contains `%#@name@` where it is inserted; its forms
+    /// contain `%arg` for the number.
     public struct Substitution: Sendable, Equatable {
         public var name: String
         /// The position of the argument, from 1; nil for the next one.
@@ -19,7 +20,7 @@ public struct Localization: Sendable, Equatable {
     }
 
     public var text: Text
-    /// By name.
+    /// Sorted by name.
     public internal(set) var substitutions: [Substitution] = []
 
     public init(_ text: Text) {

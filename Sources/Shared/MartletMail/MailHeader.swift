@@ -88,7 +88,7 @@ enum QuotedPrintable {
 }
 
 extension String {
-    /// Replaces each run of control characters by a space and trims both ends.
+    /// Replaces each run of control characters with a space and trims both ends.
     var onOneLine: String {
         unicodeScalars.split { !$0.isPrintable }.map { String($0) }.joined(separator: " ").trimmingCharacters(
             in: .whitespaces)

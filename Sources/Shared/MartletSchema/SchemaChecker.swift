@@ -26,7 +26,7 @@ struct SchemaChecker {
         checksLeft = checker.checksLeft
         guard checksLeft <= 0 else { return checker.violations }
         checker = SchemaChecker(limit: 1, checksLeft: 0)
-        checker.addMisfit("", "The document is too large to be checked against the schema")
+        checker.addViolation("", "The document is too large to be checked against the schema")
         return checker.violations
     }
 
@@ -36,7 +36,8 @@ struct SchemaChecker {
     private var isDone: Bool { checksLeft <= 0 || (isProbing ? hasViolation : violations.count >= limit) }
 
     /// - Parameter absent: The member of the value that is missing.
-    private mutating func addMisfit(_ keyword: String, absent: String? = nil, _ sentence: @autoclosure () -> String) {
+    private mutating func addViolation(_ keyword: String, absent: String? = nil, _ sentence: @autoclosure () -> String)
+    {
         hasViolation = true
         guard !isProbing, violations.count < limit else { return }
         var top = path.isEmpty ? absent : nil
@@ -56,7 +57,7 @@ struct SchemaChecker {
         guard !isDone else { return }
         switch node {
         case .anything: break
-        case .nothing: addMisfit("false", "No value is allowed here")
+        case .nothing: addViolation("false", "No value is allowed here")
         case .rules(let rules): for rule in rules where !isDone { check(value, rule) }
         }
     }
@@ -83,7 +84,7 @@ struct SchemaChecker {
         case .types(let types):
             if types.contains(where: \.isTyped) { checksLeft -= Self.work(value) }
             if !types.contains(where: { $0.contains(value) }) {
-                addMisfit(
+                addViolation(
                     "type",
                     "Expected \(types.map(\.rawValue).joined(separator: " or ")), found \(ValueType.phrase(for: value))"
                 )
@@ -93,11 +94,11 @@ struct SchemaChecker {
             if ValueType.allCases.contains(where: { $0.hasClassName && $0.isNamed(by: value) }),
                 !names.contains(where: { value["className"] == .string($0) })
             {
-                addMisfit("className", "Expected a reference to \(names.joined(separator: " or "))")
+                addViolation("className", "Expected a reference to \(names.joined(separator: " or "))")
             }
         case .values(let keys, let keyword):
             if !keys.contains(key(of: value)) {
-                addMisfit(
+                addViolation(
                     keyword,
                     keyword == "const" ? "Expected the schema's constant" : "Expected one of the schema's values")
             }
@@ -105,12 +106,12 @@ struct SchemaChecker {
         case .atLeast(let minimum, let unit):
             checksLeft -= Self.work(value)
             if let count = unit.count(value), count < minimum {
-                addMisfit("min" + unit.rawValue, "Expected at least \(unit.phrase(minimum)), found \(count)")
+                addViolation("min" + unit.rawValue, "Expected at least \(unit.phrase(minimum)), found \(count)")
             }
         case .atMost(let maximum, let unit):
             checksLeft -= Self.work(value)
             if let count = unit.count(value), count > maximum {
-                addMisfit("max" + unit.rawValue, "Expected at most \(unit.phrase(maximum)), found \(count)")
+                addViolation("max" + unit.rawValue, "Expected at most \(unit.phrase(maximum)), found \(count)")
             }
         case .pattern(let pattern): checkPattern(value, pattern)
         case .uniqueItems, .items, .prefixItems, .contains: checkElements(value, rule)
@@ -118,17 +119,17 @@ struct SchemaChecker {
         case .allOf(let nodes): for node in nodes where !isDone { check(value, node) }
         case .anyOf(let nodes):
             for node in nodes where isDone || fits(value, node) { return }
-            addMisfit("anyOf", "Expected a value that fits at least one of \(nodes.count) alternatives")
+            addViolation("anyOf", "Expected a value that fits at least one of \(nodes.count) alternatives")
         case .oneOf(let nodes):
             var count = 0
             for node in nodes where count < 2 && fits(value, node) { count += 1 }
             if count != 1 {
-                addMisfit(
+                addViolation(
                     "oneOf",
                     "Expected a value that fits exactly one of \(nodes.count) alternatives, found "
                         + (count == 0 ? "that it fits none" : "that it fits several"))
             }
-        case .not(let node): if fits(value, node) { addMisfit("not", "This value is excluded") }
+        case .not(let node): if fits(value, node) { addViolation("not", "This value is excluded") }
         }
     }
 
@@ -159,15 +160,15 @@ struct SchemaChecker {
         guard case .number(let text) = value, let number = ExactNumber(text) else { return }
         switch rule {
         case .minimum(let bound, let literal, false):
-            if number < bound { addMisfit("minimum", "Expected a number of at least \(literal)") }
+            if number < bound { addViolation("minimum", "Expected a number of at least \(literal)") }
         case .minimum(let bound, let literal, true):
-            if number <= bound { addMisfit("exclusiveMinimum", "Expected a number above \(literal)") }
+            if number <= bound { addViolation("exclusiveMinimum", "Expected a number above \(literal)") }
         case .maximum(let bound, let literal, false):
-            if number > bound { addMisfit("maximum", "Expected a number of at most \(literal)") }
+            if number > bound { addViolation("maximum", "Expected a number of at most \(literal)") }
         case .maximum(let bound, let literal, true):
-            if number >= bound { addMisfit("exclusiveMaximum", "Expected a number below \(literal)") }
+            if number >= bound { addViolation("exclusiveMaximum", "Expected a number below \(literal)") }
         case .multipleOf(let divisor, let literal):
-            if !number.isMultiple(of: divisor) { addMisfit("multipleOf", "Expected a multiple of \(literal)") }
+            if !number.isMultiple(of: divisor) { addViolation("multipleOf", "Expected a multiple of \(literal)") }
         default: break
         }
     }
@@ -176,10 +177,11 @@ struct SchemaChecker {
         guard case .string(let text) = value else { return }
         let count = text.unicodeScalars.count
         guard count <= pattern.textLimit else {
-            return addMisfit("pattern", "Expected at most \(pattern.textLimit) characters, the limit of this pattern")
+            return addViolation(
+                "pattern", "Expected at most \(pattern.textLimit) characters, the limit of this pattern")
         }
         checksLeft -= count * pattern.stepCount / 10
-        if checksLeft > 0, !pattern.isFound(in: text) { addMisfit("pattern", "The text does not match the pattern") }
+        if checksLeft > 0, !pattern.isFound(in: text) { addViolation("pattern", "The text does not match the pattern") }
     }
 
     private mutating func checkElements(_ value: JSONValue, _ rule: SchemaRule) {
@@ -194,11 +196,11 @@ struct SchemaChecker {
             for (index, node) in zip(elements.indices, nodes) { check(elements[index], at: .element(index), node) }
         case .contains(let node):
             for element in elements where isDone || fits(element, node) { return }
-            addMisfit("contains", "Expected at least one element of the schema's kind")
+            addViolation("contains", "Expected at least one element of the schema's kind")
         case .uniqueItems:
             var known: Set<EqualityKey> = []
             for element in elements where !isDone && !known.insert(key(of: element)).inserted {
-                return addMisfit("uniqueItems", "Expected no two equal elements")
+                return addViolation("uniqueItems", "Expected no two equal elements")
             }
         default: break
         }
@@ -220,13 +222,13 @@ struct SchemaChecker {
         case .required(let names):
             let known = Set(members.map { ExactText($0.name) })
             for name in names where !known.contains(ExactText(name)) {
-                addMisfit("required", absent: name, "The member \(JSONValue.quote(name)) is missing")
+                addViolation("required", absent: name, "The member \(JSONValue.quote(name)) is missing")
             }
         case .dependentRequired(let rules):
             let known = Set(members.map { ExactText($0.name) })
             for (name, others) in rules where known.contains(ExactText(name)) {
                 for other in others where !known.contains(ExactText(other)) {
-                    addMisfit(
+                    addViolation(
                         "dependentRequired", absent: other,
                         "The member \(JSONValue.quote(other)) is missing, which \(JSONValue.quote(name)) requires")
                 }
@@ -234,7 +236,7 @@ struct SchemaChecker {
         case .propertyNames(let node):
             for member in members where !isDone && !fits(.string(member.name), node) {
                 path.append(.member(member.name))
-                addMisfit("propertyNames", "The schema does not allow this name")
+                addViolation("propertyNames", "The schema does not allow this name")
                 path.removeLast()
             }
         default: break
@@ -244,7 +246,7 @@ struct SchemaChecker {
     private mutating func checkOther(_ member: JSONValue.Member, _ node: SchemaNode) {
         guard case .nothing = node else { return check(member.value, at: .member(member.name), node) }
         path.append(.member(member.name))
-        addMisfit("additionalProperties", "The schema has no such member")
+        addViolation("additionalProperties", "The schema has no such member")
         path.removeLast()
     }
 }

@@ -85,10 +85,10 @@ import Testing
             #expect(
                 new.status == 201 && new["number"] != nil && new.header("location") == "../\(new["number"] ?? "")",
                 "\(new)")
-            let parted = try await app.master("GET", "/crashes/issues/1")
+            let split = try await app.master("GET", "/crashes/issues/1")
             #expect(
-                parted["state"] == "\"ignored\"" && parted["ignoredUntilEvents"] == "5"
-                    && parted["ignoredUntilUsers"] == "3", "\(parted)")
+                split["state"] == "\"ignored\"" && split["ignoredUntilEvents"] == "5"
+                    && split["ignoredUntilUsers"] == "3", "\(split)")
         }
     }
 
@@ -143,10 +143,10 @@ import Testing
 
     @Test func `A former assignee is shown as gone, but nobody is while auth is unavailable`() async throws {
         let known = Mutex(Set(Colleague.allCases))
-        let isAway = Mutex(false)
+        let isUnavailable = Mutex(false)
         var options = AnalyticsOptions()
         options.staff = StaffDirectory { ids, _, area in
-            guard !isAway.withLock({ $0 }) else { throw OutgoingFailure.timeout }
+            guard !isUnavailable.withLock({ $0 }) else { throw OutgoingFailure.timeout }
             return known.withLock { $0 }.compactMap { colleague in
                 guard area == .crashes, let id = UUID(uuidString: colleague.id), ids.contains(id) else { return nil }
                 return .init(id: id, userName: colleague.rawValue, email: nil)
@@ -169,7 +169,7 @@ import Testing
             #expect(
                 try await app.master("PATCH", "/crashes/issues/3", #"{"assignee":"\#(Colleague.bob.id)"}"#).isProblem(
                     .invalidBody, field: "assignee"))
-            isAway.withLock { $0 = true }
+            isUnavailable.withLock { $0 = true }
             let unknown = try await app.master("GET", "/crashes/issues/1")
             #expect(unknown.status == 200 && unknown["assigneeName"] == "null" && unknown["isAssigneeGone"] == "null")
         }

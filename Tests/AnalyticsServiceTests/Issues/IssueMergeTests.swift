@@ -59,18 +59,17 @@ import Testing
                     && hashes.each("events") == ["2", "1", "1"])
             let history = try await app.master("GET", "/crashes/issues/1/history")
             #expect(history["data.0.kind"] == "\"merged\"" && history["data.0.details.issues.0.title"] == "\"Two\"")
-            #expect(
-                history.each("kind") == ["\"merged\"", "\"assigned\""], "the history of the merged issue is included")
+            #expect(history.each("kind") == ["\"merged\"", "\"assigned\""], "it has the entries of both issues")
 
-            let parted = try await app.master(
+            let split = try await app.master(
                 "POST", "/crashes/issues/1/part", #"{"hashes":["\#(Self.b)","\#(Self.c)"]}"#)
             #expect(
-                parted.status == 201 && parted["number"] == "3" && parted["title"] == "\"Two\""
-                    && parted["culprit"] == "\"two()\"", "\(parted)")
+                split.status == 201 && split["number"] == "3" && split["title"] == "\"Two\""
+                    && split["culprit"] == "\"two()\"", "\(split)")
             #expect(
-                parted["kind"] == "\"error\"" && parted["level"] == "\"fatal\"" && parted["events"] == "2"
-                    && parted["users"] == "2")
-            #expect(parted["firstSeen"] == "\"2026-11-02T00:00:00.000Z\"" && parted["lastRelease"] == "\"app@1.1+2\"")
+                split["kind"] == "\"error\"" && split["level"] == "\"fatal\"" && split["events"] == "2"
+                    && split["users"] == "2")
+            #expect(split["firstSeen"] == "\"2026-11-02T00:00:00.000Z\"" && split["lastRelease"] == "\"app@1.1+2\"")
             let rest = try await app.master("GET", "/crashes/issues/1")
             #expect(
                 rest["events"] == "3" && rest["users"] == "2" && rest["lastSeen"] == "\"2026-11-03T00:00:00.000Z\"",
@@ -84,7 +83,7 @@ import Testing
                 try await app.master("GET", "/crashes/issues/3/tags/level").each("value") == ["\"error\"", "\"fatal\""])
             #expect(
                 try await app.master("GET", "/crashes/issues/3/tags/handled").each("value") == ["\"no\""],
-                "as the digest counts it")
+                "as when a new report is counted")
             #expect(
                 try await data.count(
                     "issue_hashes", where: "issue = (SELECT id FROM analytics.issues WHERE number = 3)") == 2)
@@ -140,8 +139,8 @@ import Testing
             let content =
                 #"{"exception":{"values":[{"type":"Cause","value":"x"},{"type":"NSRangeException","value":"index 3 beyond bounds\nof array"}]}}"#
             try await data.report(issue, message: "m", hash: Self.b, content: content)
-            let parted = try await app.master("POST", "/crashes/issues/1/part", #"{"hashes":["\#(Self.b)"]}"#)
-            #expect(parted["title"] == "\"NSRangeException: index 3 beyond bounds\"", "\(parted)")
+            let split = try await app.master("POST", "/crashes/issues/1/part", #"{"hashes":["\#(Self.b)"]}"#)
+            #expect(split["title"] == "\"NSRangeException: index 3 beyond bounds\"", "\(split)")
         }
     }
 

@@ -81,15 +81,15 @@ import Testing
 
     @Test func `a source that cannot be read right now is not treated as missing`() async throws {
         let archive = TestZip.bytes([("files/main.c", Self.text), ("manifest.json", Self.manifest())])
-        let isAway = Mutex(false)
+        let isUnavailable = Mutex(false)
         let bundle = try await SourceBundle(
             of: ObjectSource(sizeInBytes: archive.count) { range in
-                if isAway.withLock({ $0 }) { throw FileError.unavailable(cause: "test") }
+                if isUnavailable.withLock({ $0 }) { throw FileError.unavailable(cause: "test") }
                 return Array(archive[range])
             })
-        isAway.withLock { $0 = true }
+        isUnavailable.withLock { $0 = true }
         await #expect(throws: FileError.self) { try await bundle.text(of: Self.path) }
-        isAway.withLock { $0 = false }
+        isUnavailable.withLock { $0 = false }
         #expect(try await bundle.text(of: Self.path) == Self.text)
     }
 

@@ -74,7 +74,7 @@ import Testing
     /// Replays the moves on plain lists in the order of their generations; both must give the same result.
     @Test func `concurrent moves all take effect, and nothing is lost`() async throws {
         try await AnalyticsApp.run { app in
-            let (count, people, drops) = (30, 8, 40)
+            let (count, people, movesPerPerson) = (30, 8, 40)
             for number in 1...count { #expect(try await app.ticket(#"{"title":"t"}"#) == number) }
             let space = try await app.service.spaces.space(of: "app1", .live)
             let store = app.service.tickets.store
@@ -83,7 +83,7 @@ import Testing
                     group.addTask {
                         var random = SeededGenerator(state: UInt64(person))
                         var done: [(Int64, Int, TicketStatus?, TicketPlace)] = []
-                        for _ in 0..<drops {
+                        for _ in 0..<movesPerPerson {
                             let ticket = Int.random(in: 1...count, using: &random)
                             let neighbour = { (random: inout SeededGenerator) -> Int? in
                                 // Many moves to the same place.
@@ -109,7 +109,7 @@ import Testing
                 }
                 return try await group.reduce(into: []) { $0 += $1 }
             }
-            #expect(moves.count == people * drops && Set(moves.map(\.0)).count == moves.count)
+            #expect(moves.count == people * movesPerPerson && Set(moves.map(\.0)).count == moves.count)
             var model: [TicketStatus: [Int]] = [.todo: Array(1...count), .inProgress: []]
             for (_, ticket, status, place) in moves.sorted(by: { $0.0 < $1.0 }) {
                 let old = try #require(model.first { $0.value.contains(ticket) }).key
@@ -129,7 +129,7 @@ import Testing
     }
 
     @Test
-    func `a gap that is used repeatedly gets new keys in time, and equal keys are ordered by number`()
+    func `keys stay short when tickets are moved into the same gap repeatedly, and equal keys are ordered by number`()
         async throws
     {
         try await AnalyticsApp.run { app in
@@ -152,7 +152,7 @@ import Testing
             #expect(try await app.column(.todo) == [1, last, 7 - last, 2])
             #expect(longest > 30 && longest <= TicketWork.maximumKeyLength, "\(longest)")
 
-            // A key that no instance would write.
+            // Keys that the service itself never writes.
             try await app.postgres.execute("UPDATE analytics.tickets SET position = 'a1'")
             #expect(try await app.column(.todo) == [1, 2, 3, 4])
             try await store.move(

@@ -83,7 +83,7 @@ import Testing
                 for status in [201, 200] {
                     let (url, _) = try await client.begin()
                     let parameters = try await agree(at: url)
-                    let call = try await client.callBack(parameters.map { ($0.key, $0.value) }).appCall()
+                    let call = try await client.callBack(parameters.map { ($0.key, $0.value) }).appRedirect()
                     let signedIn = try await client.finish(call["code"])
                     #expect(
                         signedIn.status == status && signedIn["user.email"] == #""grace@example.org""#, "\(signedIn)")

@@ -211,7 +211,7 @@ import Testing
                 try await client.signIn(idToken: token, more: #","secondFactorCode":"\#(codes[1])""#).isProblem(
                     .signInFailed))
             // The same with the code flow.
-            let code = try await client.goThrough(provider, "acme", ["sub": #""s-1""#])["code"]
+            let code = try await client.consent(at: provider, "acme", ["sub": #""s-1""#])["code"]
             #expect(try await client.finish(code).isProblem(.secondFactorRequired))
             #expect(try await client.finish(code, more: #","secondFactorCode":"\#(codes[2])""#).status == 200)
             #expect(
@@ -272,7 +272,7 @@ import Testing
     {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
-            provider.change { $0.isAway = true }
+            provider.change { $0.isUnavailable = true }
             #expect(try await client.signIn(idToken: try provider.token()).isProblem(.unavailable))
             let good = try provider.token().split(separator: ".").map(String.init)
             func encoded(_ text: String) -> String { Base64URL.encode(Array(text.utf8)) }

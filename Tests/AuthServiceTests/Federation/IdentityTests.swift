@@ -43,7 +43,7 @@ import Testing
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let user = try await client.signUp()
-            let code = try #require(try await client.goThrough(provider)["code"])
+            let code = try #require(try await client.consent(at: provider)["code"])
             let body = #"{"code":"\#(code)","codeVerifier":"\#(UserClient.codeVerifier)","password":"correct horse"}"#
             #expect(try await client.send("POST", "me/identities", body, as: user).status == 200)
             #expect(try await client.send("POST", "me/identities", body, as: user).isProblem(.invalidToken))
@@ -242,7 +242,7 @@ import Testing
                 ])
             let user = #"{"name":{"firstName":"Ada","lastName":"Lovelace"},"email":"eve@example.org"}"#
             let call = try await client.callBack([("state", state), ("code", code), ("user", user)], posting: true)
-                .appCall()
+                .appRedirect()
             let signedIn = try await client.finish(call["code"])
             #expect(signedIn.status == 201 && signedIn["user.private.name"] == #""Ada Lovelace""#, "\(signedIn)")
             #expect(signedIn["user.email"] == #""x1@privaterelay.appleid.com""#)

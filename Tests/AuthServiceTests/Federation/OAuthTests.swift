@@ -36,7 +36,7 @@ import Testing
                 ("code", try provider.approve(url, ["email": #""ada@example.org""#, "email_verified": "true"])),
                 ("state", state),
             ])
-            let call = try back.appCall()
+            let call = try back.appRedirect()
             #expect(call["state"] == state && call["error"] == nil)
             let signedIn = try await client.finish(call["code"], more: #","device":"phone""#)
             #expect(signedIn.status == 201 && signedIn["user.email"] == #""ada@example.org""#, "\(signedIn)")
@@ -51,7 +51,7 @@ import Testing
             #expect(try await client.count("SELECT count(*) FROM auth.oauth_flows") == 0)
             #expect(try await client.count("SELECT count(*) FROM auth.oauth_codes") == 0)
 
-            let again = try await client.finish(try await client.goThrough(provider)["code"])
+            let again = try await client.finish(try await client.consent(at: provider)["code"])
             #expect(again.status == 200 && again["user.id"] == signedIn["user.id"], "\(again)")
             // The ID token of the same person leads to the same user.
             #expect(try await client.signIn(idToken: try provider.token())["user.id"] == signedIn["user.id"])
@@ -96,21 +96,22 @@ import Testing
             try await client.register(provider)
             // Login CSRF, and a code intercepted by another app on the device: without the verifier there is no
             // session, and the code is used up.
-            let code = try await client.goThrough(provider)["code"]
+            let code = try await client.consent(at: provider)["code"]
             let stolen = try await client.finish(code, verifier: String(repeating: "x", count: 43))
             #expect(stolen.isProblem(.invalidToken, field: "codeVerifier"), "\(stolen)")
             #expect(try await client.finish(code).isProblem(.invalidToken))
             // Values other than the verifier are refused: the challenge itself, and an empty text.
             for verifier in ["", "E9Melhoa2OwvFrEMTJguCHaoeK1t8URWbuGJSstw-cM"] {
                 #expect(
-                    try await client.finish(try await client.goThrough(provider)["code"], verifier: verifier).isProblem(
-                        .invalidToken))
+                    try await client.finish(
+                        try await client.consent(at: provider)["code"], verifier: verifier
+                    ).isProblem(.invalidToken))
             }
             // Session fixation: the state is not a code, and neither is an invented one.
             let (_, state) = try await client.begin()
             #expect(try await client.finish(state).isProblem(.invalidToken))
             // The code is not valid in another environment or in another app.
-            let good = try await client.goThrough(provider)["code"]
+            let good = try await client.consent(at: provider)["code"]
             var test = client
             test.environment = .test
             #expect(try await test.finish(good).isProblem(.invalidToken))
@@ -171,7 +172,7 @@ import Testing
                 let code = try provider.approve(url)
                 let answer = try await client.callBack(
                     parameters.map { ($0.0, $0.1 == "good" ? code : $0.1) } + [("state", state)])
-                let call = try answer.appCall()
+                let call = try answer.appRedirect()
                 #expect(call["state"] == state && call["code"] == nil, "\(call)")
                 return call
             }
@@ -190,7 +191,7 @@ import Testing
                 provider.change { $0.forgedClaims = [claim: value] }
                 #expect(try await back([("code", "good")])["error"] == "server_error", "\(claim)")
             }
-            provider.change { $0.isAway = true }
+            provider.change { $0.isUnavailable = true }
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 0)
             #expect(try await client.count("SELECT count(*) FROM auth.oauth_codes") == 0)
         }
@@ -200,9 +201,9 @@ import Testing
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             provider.change { $0.user = #"{"sub":"s-2","email":"eve@example.org","email_verified":true}"# }
-            #expect(try await client.goThrough(provider)["error"] == "server_error")
+            #expect(try await client.consent(at: provider)["error"] == "server_error")
             provider.change { $0.user = #"{"sub":"s-1","email":"ada@example.org","email_verified":true}"# }
-            let signedIn = try await client.finish(try await client.goThrough(provider)["code"])
+            let signedIn = try await client.finish(try await client.consent(at: provider)["code"])
             #expect(
                 signedIn["user.email"] == #""ada@example.org""# && signedIn["user.emailVerified"] == "true",
                 "\(signedIn)")
@@ -219,7 +220,7 @@ import Testing
                     [{"email":"other@example.org","primary":false,"verified":true},{"email":"mona@example.org","primary":true,"verified":true}]
                     """
             }
-            let first = try await client.finish(try await client.goThrough(provider, "github")["code"])
+            let first = try await client.finish(try await client.consent(at: provider, "github")["code"])
             #expect(
                 first.status == 201 && first["user.email"] == #""mona@example.org""#
                     && first["user.private.name"] == #""Mona""#, "\(first)")
@@ -232,7 +233,7 @@ import Testing
                 $0.user = #"{"id":7,"login":"octocat"}"#
                 $0.emails = #"[{"email":"mona2@example.org","primary":true,"verified":false}]"#
             }
-            let other = try await client.finish(try await client.goThrough(provider, "github")["code"])
+            let other = try await client.finish(try await client.consent(at: provider, "github")["code"])
             #expect(
                 other.status == 201 && other["user.email"] == "null" && other["user.id"] != first["user.id"], "\(other)"
             )
@@ -248,7 +249,7 @@ import Testing
             let anna = try await client.signUp(more: #","email":"anna@example.org""#)
             #expect(try await client.master("PATCH", "users/\(anna.userID)", #"{"emailVerified":true}"#).status == 200)
             provider.change { $0.user = #"{"id":"10158","name":"Anna","email":"anna@example.org"}"# }
-            let first = try await client.finish(try await client.goThrough(provider, "facebook")["code"])
+            let first = try await client.finish(try await client.consent(at: provider, "facebook")["code"])
             #expect(
                 first.status == 201 && first["user.email"] == "null" && first.string("user.id") != anna.userID,
                 "\(first)")

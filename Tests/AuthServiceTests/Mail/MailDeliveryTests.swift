@@ -44,8 +44,8 @@ import Testing
         let notifications = try await OtherService.start("notifications")
         try await UserClient.runWithMail(services: { _ in [notifications.address] }) { client in
             let (gone, there) = (UserClient.address("gone"), UserClient.address("there"))
-            notifications.setReturned(.init(app: client.app.id, environment: .live, address: gone))
-            notifications.setReturned(.init(app: client.app.id, environment: .test, address: there))
+            notifications.setBounced(.init(app: client.app.id, environment: .live, address: gone))
+            notifications.setBounced(.init(app: client.app.id, environment: .test, address: there))
             _ = try await client.signUpByAddress(gone)
             _ = try await client.signUpByAddress(there)
             try await client.waitForJobs()
@@ -65,15 +65,15 @@ import Testing
     ) async throws {
         let notifications = try await OtherService.start("notifications")
         let space = AppSpace(appID: "app1", environment: .live)
-        let returned = ReturnedMail(
+        let check = BounceCheck(
             notifications: notifications.address,
             calls: ServiceCalls(caller: "auth", internalSecret: Secret("an-internal-secret-of-the-tests-0123456789")),
             pause: rests ? .seconds(3_600) : .zero, timeout: .seconds(60))
-        notifications.setReturned(.init(app: "app1", environment: .live, address: "gone@example.org"))
-        #expect(try await returned.isKnown(from: "gone@example.org", in: space))
+        notifications.setBounced(.init(app: "app1", environment: .live, address: "gone@example.org"))
+        #expect(try await check.hasBounced("gone@example.org", in: space))
         notifications.fail(1)
-        #expect(try await !returned.isKnown(from: "gone@example.org", in: space))
-        #expect(try await returned.isKnown(from: "gone@example.org", in: space) != rests)
+        #expect(try await !check.hasBounced("gone@example.org", in: space))
+        #expect(try await check.hasBounced("gone@example.org", in: space) != rests)
     }
 
     @Test func `An app has its own sender and mail server, and the password is never returned`() async throws {

@@ -318,7 +318,7 @@ import Testing
 
     private static func lowS(_ signature: Data) -> Data { signature }
 
-    /// Replaces s by n - s (the group's order, SEC 2 §2.4.2).
+    /// Replaces s with n - s (the group's order, SEC 2 §2.4.2).
     private static func highS(_ signature: Data) -> Data {
         let order: [UInt8] = [
             0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xbc, 0xe6, 0xfa, 0xad,

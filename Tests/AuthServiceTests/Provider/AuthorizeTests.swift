@@ -76,7 +76,7 @@ import Testing
             #expect(try await browser.authorize(provider.request(["scope": "openid"])).parameters["code"] != nil)
             var narrow = provider.browser()
             _ = try await provider.users.signUp("berta")
-            _ = try await narrow.walk(provider.request(["scope": "openid"]), name: "berta")
+            _ = try await narrow.signIn(provider.request(["scope": "openid"]), name: "berta")
             #expect(
                 try await narrow.authorize(provider.request(["scope": "openid email"])).text.contains(
                     "name=\"decision\""))
@@ -130,7 +130,7 @@ import Testing
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
-            _ = try await browser.walk(provider.request())
+            _ = try await browser.signIn(provider.request())
             let other = try await TestProvider.makeClient(
                 provider.users, name: "Other", redirectURI: "https://other.example/back")
             for uri in [
@@ -254,7 +254,7 @@ import Testing
             let anna = try await provider.users.signUp()
             var attacker = provider.browser()
             _ = try await provider.users.signUp("mallory")
-            _ = try await attacker.walk(provider.request(), name: "mallory")
+            _ = try await attacker.signIn(provider.request(), name: "mallory")
             let planted = try #require(attacker.cookies["martlet_session"])
             var victim = provider.browser()
             victim.cookies = attacker.cookies
@@ -386,7 +386,7 @@ import Testing
             // A request for more than was allowed needs consent, and so does one that demands it.
             let narrow = provider.with(
                 try await TestProvider.makeClient(provider.users, name: "Narrow", redirectURI: uri))
-            #expect(try await browser.walk(narrow.request(["scope": "openid"])).parameters["code"] != nil)
+            #expect(try await browser.signIn(narrow.request(["scope": "openid"])).parameters["code"] != nil)
             #expect(try await browser.authorize(narrow.request()).text.contains("name=\"decision\""))
             #expect(try await browser.authorize(desk.request(["prompt": "consent"])).text.contains("name=\"decision\""))
         }
@@ -436,7 +436,7 @@ import Testing
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             var browser = provider.browser()
-            _ = try await browser.walk(provider.request())
+            _ = try await browser.signIn(provider.request())
             let answer = try await provider.visitor.send(
                 "POST", provider.path + "/authorize", provider.request(),
                 headers: ["content-type": "application/x-www-form-urlencoded"])

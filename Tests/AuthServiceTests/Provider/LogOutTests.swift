@@ -20,7 +20,7 @@ import Testing
             )
             try #require(set.status == 200, "\(set)")
             var browser = provider.browser()
-            let code = try #require(try await browser.walk(provider.request(["scope": "openid"])).parameters["code"])
+            let code = try #require(try await browser.signIn(provider.request(["scope": "openid"])).parameters["code"])
             let tokens = try ProviderAnswer(try await provider.exchange(code))
             try await body(provider, browser, try #require(tokens.id))
         }
@@ -66,7 +66,7 @@ import Testing
             func tokens(_ scope: String) async throws -> ProviderAnswer {
                 try ProviderAnswer(
                     try await provider.exchange(
-                        try #require(try await browser.walk(provider.request(["scope": scope])).parameters["code"])))
+                        try #require(try await browser.signIn(provider.request(["scope": scope])).parameters["code"])))
             }
             let (online, offline) = (try await tokens("openid"), try await tokens("openid offline_access"))
             #expect(try await browser.send("GET", "logout?" + query(["id_token_hint": token])).status == 200)
@@ -80,7 +80,7 @@ import Testing
             _ = try await provider.users.signUp("berta")
             var other = provider.browser()
             let code = try #require(
-                try await other.walk(provider.request(["scope": "openid"]), name: "berta").parameters["code"])
+                try await other.signIn(provider.request(["scope": "openid"]), name: "berta").parameters["code"])
             let ofBerta = try #require(try ProviderAnswer(try await provider.exchange(code)).id)
             let parts = token.split(separator: ".")
             let forged = "\(parts[0]).\(parts[1]).\(String(repeating: "A", count: parts[2].count))"

@@ -365,7 +365,7 @@ import Testing
             let anna = try await provider.users.signUp()
             let offline = try await provider.tokens()
             var browser = provider.browser()
-            let code = try #require(try await browser.walk(provider.request(["scope": "openid"])).parameters["code"])
+            let code = try #require(try await browser.signIn(provider.request(["scope": "openid"])).parameters["code"])
             let online = try ProviderAnswer(try await provider.exchange(code))
             #expect(try await provider.userInfo(online.access).status == 200)
             // Signing in again in the same browser creates a new session.
@@ -411,7 +411,7 @@ import Testing
             var browser = provider.browser()
             var first: ProviderAnswer?
             for _ in 0...ClientSessionStore.maximumPerUser {
-                let code = try #require(try await browser.walk(provider.request()).parameters["code"])
+                let code = try #require(try await browser.signIn(provider.request()).parameters["code"])
                 let tokens = try ProviderAnswer(try await provider.exchange(code))
                 first = first ?? tokens
             }

@@ -50,7 +50,7 @@ import Testing
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
-            let code = try await client.goThrough(provider)
+            let code = try await client.consent(at: provider)
             let statuses = try await withThrowingTaskGroup(of: Int.self) { group in
                 for _ in 0..<6 { group.addTask { try await client.finish(code).status } }
                 return try await group.reduce(into: []) { $0.append($1) }
@@ -114,7 +114,7 @@ import Testing
                     $0.user = #"{"id":\#(id),"login":"octocat","name":"Mona"}"#
                     $0.emails = emails
                 }
-                let answer = try await client.finish(try await client.goThrough(provider, name: "github"))
+                let answer = try await client.finish(try await client.consent(at: provider, name: "github"))
                 if let member {
                     #expect(try StaffTokens(answer).staffID == member, "\(answer)")
                 } else {
@@ -172,15 +172,16 @@ import Testing
             let added = try await client.send("POST", "me/totp", #"{"password":"\#(StaffClient.password)"}"#, as: berta)
             let code = SecondFactorTests.code(SecondFactorTests.decodeBase32(try #require(added.string("secret"))), 0)
             let recovery = try await client.send("POST", "me/totp/confirm", #"{"code":"\#(code)"}"#, as: berta)
-            let own = try await client.goThrough(provider)
+            let own = try await client.consent(at: provider)
             #expect(try await client.finish(own).isProblem(.secondFactorRequired))
             #expect(try await client.finish(own, more: #","secondFactorCode":"nonsense""#).isProblem(.signInFailed))
             #expect(try await client.log() == ["berta sign-in-failed staff acme"])
             let right = try #require(recovery.string("recoveryCodes.0"))
             #expect(try await client.finish(own, more: #","secondFactorCode":"\#(right)""#).status == 200)
             #expect(
-                try await client.finish(try await client.goThrough(provider), more: #","secondFactorCode":"\#(right)""#)
-                    .isProblem(.signInFailed))
+                try await client.finish(
+                    try await client.consent(at: provider), more: #","secondFactorCode":"\#(right)""#
+                ).isProblem(.signInFailed))
         }
     }
 
@@ -188,7 +189,7 @@ import Testing
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
-            let waiting = try await client.goThrough(provider)
+            let waiting = try await client.consent(at: provider)
             #expect(try await client.send("DELETE", "staff/\(id)/identities/acme", as: root)["identities"] == "[]")
             #expect(try await client.finish(waiting).isProblem(.signInFailed))
             #expect(try await client.send("DELETE", "staff/\(id)/identities/acme", as: root).isProblem(.notFound))
@@ -198,7 +199,7 @@ import Testing
             #expect(try await client.signIn(provider).isProblem(.signInFailed))
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
             let late = try await client.begin()
-            let code = try await client.goThrough(provider)
+            let code = try await client.consent(at: provider)
             #expect(try await client.send("DELETE", "identity-providers/acme", as: root).status == 204)
             #expect(try await client.finish(code).isProblem(.signInFailed), "a code obtained before the deletion")
             let back = try await client.callBack(["code": try provider.approve(late.url), "state": late.state])
@@ -224,9 +225,9 @@ import Testing
                     root.staffID, #"{"subject":"s-1","password":"\#(StaffClient.password)"}"#, as: root
                 ).status == 200)
 
-            let ofUser = try #require(try await users.goThrough(provider)["code"])
+            let ofUser = try #require(try await users.consent(at: provider)["code"])
             #expect(try await client.finish(ofUser).isProblem(.invalidToken))
-            #expect(try await users.finish(try await client.goThrough(provider)).isProblem(.invalidToken))
+            #expect(try await users.finish(try await client.consent(at: provider)).isProblem(.invalidToken))
             let (url, state) = try await client.begin()
             #expect(
                 try await users.callBack([("code", try provider.approve(url)), ("state", state)]).isProblem(
@@ -246,7 +247,7 @@ import Testing
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)
-            let stolen = try await client.goThrough(provider)
+            let stolen = try await client.consent(at: provider)
             #expect(
                 try await client.finish(stolen, verifier: String(repeating: "x", count: 43)).isProblem(
                     .invalidToken, field: "codeVerifier"))

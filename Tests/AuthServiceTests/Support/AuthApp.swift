@@ -36,7 +36,7 @@ struct AuthApp: Sendable {
             (options.passwordConcurrency, options.exportLimitInBytes, options.arePrivateProvidersAllowed) = (
                 2, exportLimitInBytes, true
             )
-            (options.returnedMailTimeout, options.statusTimeLimit) = (.seconds(60), .seconds(60))
+            (options.bounceCheckTimeout, options.statusTimeLimit) = (.seconds(60), .seconds(60))
             let service = AuthService(
                 postgres: postgres, internalSecret: Secret("an-internal-secret-of-the-tests-0123456789"),
                 logger: .silent, options: options)

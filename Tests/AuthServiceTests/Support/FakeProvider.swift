@@ -81,12 +81,12 @@ final class FakeProvider: Sendable {
         var port = 0
         var keys = [IssuerKey.rsa]
         var keyFetches = 0
-        var isAway = false
+        var isUnavailable = false
         var grants: [String: Grant] = [:]
         /// Requests to the token endpoint, and their Authorization headers.
         var tokenRequests: [[String: String]] = []
         var revocations: [[String: String]] = []
-        /// How many revocations are refused first.
+        /// The number of next revocations to refuse.
         var refusedRevocations = 0
         /// JSON of the user endpoint, and of GitHub's list of addresses.
         var user = #"{"sub":"s-1"}"#
@@ -102,7 +102,7 @@ final class FakeProvider: Sendable {
     func change(_ body: (inout State) -> Void) { state.withLock { body(&$0) } }
     func look<Value>(_ body: (State) -> Value) -> Value { state.withLock { body($0) } }
 
-    /// Lends an app with its users, and a provider to sign in with.
+    /// Runs `body` with an app and a provider to sign in with.
     static func run(_ body: @Sendable (UserClient, FakeProvider) async throws -> Void) async throws {
         let provider = FakeProvider()
         try await Application(router: provider.router(), logger: .silent).test(.live) { live in
@@ -151,7 +151,7 @@ final class FakeProvider: Sendable {
     }
 
     private func discovery() throws -> Response {
-        if look(\.isAway) { return Response(status: .serviceUnavailable) }
+        if look(\.isUnavailable) { return Response(status: .serviceUnavailable) }
         return json(
             """
             {"issuer":"\(url)","authorization_endpoint":"\(url)/authorize","token_endpoint":"\(url)/token","jwks_uri":"\(url)/keys",
@@ -161,7 +161,7 @@ final class FakeProvider: Sendable {
 
     private func keySet() throws -> Response {
         change { $0.keyFetches += 1 }
-        if look(\.isAway) { return Response(status: .serviceUnavailable) }
+        if look(\.isUnavailable) { return Response(status: .serviceUnavailable) }
         // A key for another purpose, which jwt-kit cannot read.
         let other = #"{"kty":"RSA","use":"enc","alg":"RSA-OAEP-256","kid":"rsa-1","n":"AQ","e":"AQAB"}"#
         return json("{\"keys\":[\(other),\(try look(\.keys).map { try $0.jwk() }.joined(separator: ","))]}")
@@ -202,9 +202,9 @@ final class FakeProvider: Sendable {
         return isRefused ? json(#"{"error":"temporarily_unavailable"}"#, status: .serviceUnavailable) : json("{}")
     }
 
-    private func userInfo(_ request: Request, _ what: (State) -> String) throws -> Response {
+    private func userInfo(_ request: Request, _ content: (State) -> String) throws -> Response {
         guard request.headers[.authorization] == "Bearer at-1" else { return Response(status: .unauthorized) }
-        return json(look(what))
+        return json(look(content))
     }
 
     private func json(_ text: String, status: HTTPResponse.Status = .ok) -> Response {
@@ -215,7 +215,7 @@ final class FakeProvider: Sendable {
 }
 
 extension UserClient {
-    /// Registers this provider with the app, as a provider of any kind.
+    /// Registers `provider` with the app, as a provider of the given kind.
     func register(
         _ provider: FakeProvider, _ name: String = "acme", kind: String = "oidc", nonceRequired: Bool = false,
         more: String = ""
@@ -273,14 +273,14 @@ extension UserClient {
         return (try #require(answer.string("url")), try #require(answer.string("state")))
     }
 
-    /// Goes to the provider and back to the app; returns the parameters with which the app is called.
-    func goThrough(_ provider: FakeProvider, _ name: String = "acme", _ claims: [String: String] = [:]) async throws
+    /// Simulates the user's sign-in at the provider; returns the parameters of the redirect to the app.
+    func consent(at provider: FakeProvider, _ name: String = "acme", _ claims: [String: String] = [:]) async throws
         -> [String: String]
     {
         let (url, state) = try await begin(name)
         let back = try await callBack([("code", try provider.approve(url, claims)), ("state", state)])
         try #require(back.status == 303, "\(back)")
-        return try back.appCall()
+        return try back.appRedirect()
     }
 
     func finish(_ code: String?, verifier: String = codeVerifier, more: String = "") async throws -> Answer {
@@ -295,8 +295,8 @@ func fields(inQueryOf url: String) throws -> [String: String] {
 }
 
 extension Answer {
-    /// The parameters with which the app is called.
-    func appCall() throws -> [String: String] {
+    /// The parameters of the redirect to the app.
+    func appRedirect() throws -> [String: String] {
         let location = try #require(header("location"))
         #expect(location.hasPrefix("com.example.shop:/signed-in?"), "\(location)")
         #expect(header("cache-control") == "no-store" && header("referrer-policy") == "no-referrer")

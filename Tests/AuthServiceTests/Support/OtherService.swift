@@ -18,7 +18,7 @@ final class OtherService: Sendable {
         var items: [UserDataRequest: Int] = [:]
         var calls: [UserDataRequest] = []
         var signOuts: [SignOut] = []
-        var returned: Set<MailQuestion> = []
+        var bounced: Set<MailQuestion> = []
         /// The newest state of each user.
         var documents: [String: UserDocuments.User] = [:]
         /// Every call for users' documents that succeeded.
@@ -82,8 +82,8 @@ final class OtherService: Sendable {
     var documentCalls: [UserDocuments] { state.withLock { $0.documentCalls } }
 
     var signOuts: [SignOut] { state.withLock { $0.signOuts } }
-    func setReturned(_ mail: MailQuestion, _ isReturned: Bool = true) {
-        state.withLock { if isReturned { $0.returned.insert(mail) } else { $0.returned.remove(mail) } }
+    func setBounced(_ mail: MailQuestion, _ hasBounced: Bool = true) {
+        state.withLock { if hasBounced { $0.bounced.insert(mail) } else { $0.bounced.remove(mail) } }
     }
 
     /// How many calls are still going to fail.
@@ -128,14 +128,14 @@ final class OtherService: Sendable {
         }
     }
 
-    private struct AnswerReturned: Endpoint {
+    private struct AnswerBounceCheck: Endpoint {
         let service: OtherService
 
         func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
             guard try context.principal.kind == .service else { throw ServiceError(.forbidden) }
             let question = try await request.decoded(MailQuestion.self)
             try service.record { _ in }
-            return .json(#"{"isReturned":\#(service.state.withLock { $0.returned.contains(question) })}"#)
+            return .json(#"{"isReturned":\#(service.state.withLock { $0.bounced.contains(question) })}"#)
         }
     }
 
@@ -186,7 +186,7 @@ final class OtherService: Sendable {
             guard let service else { return }
             routes.on(.post, "/internal/users/sign-out", TakeSignOut(service: service))
             routes.on(.post, "/internal/users/documents", TakeDocuments(service: service))
-            routes.on(.post, "/internal/mail/returned", AnswerReturned(service: service))
+            routes.on(.post, "/internal/mail/returned", AnswerBounceCheck(service: service))
         }
     }
 }

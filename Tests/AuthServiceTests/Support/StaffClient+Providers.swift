@@ -45,8 +45,8 @@ extension StaffClient {
         try await send("GET", "auth/oidc/callback?" + FormBody.encode(parameters.map { ($0.key, $0.value) }))
     }
 
-    /// Goes to the provider and back to the console; returns the code for it. Claims are JSON.
-    func goThrough(_ provider: FakeProvider, _ claims: [String: String] = [:], name: String = "acme") async throws
+    /// Simulates the user's sign-in at the provider; returns the code of the redirect to the console. Claims are JSON.
+    func consent(at provider: FakeProvider, _ claims: [String: String] = [:], name: String = "acme") async throws
         -> String
     {
         let (url, state) = try await begin(name)
@@ -63,7 +63,7 @@ extension StaffClient {
     }
 
     func signIn(_ provider: FakeProvider, _ claims: [String: String] = [:], more: String = "") async throws -> Answer {
-        try await finish(try await goThrough(provider, claims), more: more)
+        try await finish(try await consent(at: provider, claims), more: more)
     }
 
     func link(_ id: String, _ body: String, name: String = "acme", as tokens: StaffTokens) async throws -> Answer {

@@ -17,7 +17,7 @@ struct TestProvider: Sendable {
     var path: String { "/oidc/" + users.app.id + (users.environment == .test ? "-test" : "") }
     var issuer: String { "http://127.0.0.1:8080" + path }
 
-    /// Runs with a confidential client.
+    /// Runs `body` with a provider that has a confidential client.
     static func run(_ body: @Sendable (TestProvider) async throws -> Void) async throws {
         try await UserClient.run { users in
             let provider = TestProvider(users: users, client: try await makeClient(users))
@@ -61,7 +61,7 @@ struct TestProvider: Sendable {
     /// Signs in, consents, and returns the code.
     func code(_ changes: [String: String?] = [:], name: String = "anna") async throws -> String {
         var browser = browser()
-        let back = try await browser.walk(request(changes), name: name)
+        let back = try await browser.signIn(request(changes), name: name)
         return try #require(back.parameters["code"], "\(back)")
     }
 
@@ -162,8 +162,8 @@ struct TestBrowser: Sendable {
             "POST", action.replacing("&amp;", with: "&"), form: fields.merging(["form_token": String(token)]) { $1 })
     }
 
-    /// Goes through all pages back to the client.
-    mutating func walk(_ query: String, name: String = "anna") async throws -> Answer {
+    /// Signs in and consents on the provider's pages; returns the redirect to the client.
+    mutating func signIn(_ query: String, name: String = "anna") async throws -> Answer {
         var answer = try await authorize(query)
         if answer.text.contains("name=\"password\"") { answer = try await logIn(answer, name: name) }
         if answer.text.contains("name=\"decision\"") { answer = try await submit(answer, ["decision": "allow"]) }

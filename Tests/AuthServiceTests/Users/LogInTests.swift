@@ -26,7 +26,7 @@ import Testing
         }
     }
 
-    /// The same refusal for every fault.
+    /// Every failure gets the same answer.
     @Test func `Failures reveal nothing`() async throws {
         try await UserClient.run { client in
             let tokens = try await client.signUp()
@@ -133,7 +133,7 @@ import Testing
             )
             #expect(
                 try await !places.isKnown(client.address, of: name, in: space),
-                "under another internal secret nobody is known")
+                "addresses recorded under another internal secret are unknown")
             for number in 0..<30 { try await places.record("0:\(number)", of: id, in: space) }
             #expect(try await places.isKnown("0:29", of: name, in: space))
             #expect(try await !places.isKnown("0:29", of: other, in: space))
@@ -152,7 +152,7 @@ import Testing
         try await UserClient.run { client in
             _ = try await client.signUp()
             for _ in 0..<4 { #expect(try await client.logIn(password: "wrong horse").status == 401) }
-            // Only the address is delayed; the account is not charged.
+            // While the address is delayed, its attempts do not count against the account.
             let address = AttemptStore.Limit.address(
                 client.address, in: AppSpace(appID: client.app.id, environment: .live)
             ).key

@@ -98,7 +98,7 @@ import Testing
         one: String, other: String, isRefused: Bool
     ) throws {
         let space = TestExperiment.space(try TestExperiment.compiled("other", other))
-        let findings = ExperimentKind.relations(
+        let findings = ExperimentKind.conflicts(
             of: try TestExperiment.compiled("one", one).document, named: "one", in: space)
         #expect(findings.contains { $0.code == "overlapping-experiments" } == isRefused, "\(findings)")
     }

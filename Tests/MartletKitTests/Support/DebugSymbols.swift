@@ -6,11 +6,11 @@ import Testing
 /// The names of functions in the program that runs these tests, as a build server uploads those of an app.
 enum DebugSymbols {
     /// From the package `llvm`, which `deploy/test` installs, because the server needs its symbolizer.
-    private static let copier = "/usr/bin/llvm-objcopy"
+    private static let objcopy = "/usr/bin/llvm-objcopy"
 
-    static let canUpload = LiveServer.shared != nil && FileManager.default.isExecutableFile(atPath: copier)
+    static let canUpload = LiveServer.shared != nil && FileManager.default.isExecutableFile(atPath: objcopy)
 
-    /// Uploads the names that contain a text. The program has the names of all tests, which would take minutes.
+    /// Uploads only the names that contain `text`. Uploading the names of all tests would take minutes.
     static func upload(namesWith text: String) async throws {
         let server = try #require(LiveServer.shared)
         let program = try #require(CodeImage.loaded().first)
@@ -21,7 +21,7 @@ enum DebugSymbols {
         let selection = [
             "--remove-section=.swift_ast", "--wildcard", "--strip-symbol=!*\(text)*", "--strip-symbol=*",
         ]
-        _ = try run(copier, ["--only-keep-debug"] + selection + [program.path, file.path])
+        _ = try run(objcopy, ["--only-keep-debug"] + selection + [program.path, file.path])
         let sha1 = String(try run("/usr/bin/sha1sum", [file.path]).prefix(40))
         let boundary = UUID().uuidString
         let head = "--\(boundary)\r\nContent-Disposition: form-data; name=\"file\"; filename=\"\(sha1)\"\r\n\r\n"
@@ -30,7 +30,7 @@ enum DebugSymbols {
             "POST", "crashes/symbols/chunks", data: body,
             headers: ["content-type": "multipart/form-data; boundary=\(boundary)"])
         let files: JSON = .object([sha1: ["name": "tests", "chunks": [.string(sha1)]]])
-        try await eventually("the server has not taken the debug file") {
+        try await eventually("the server has assembled the debug file") {
             let answer = try await server.manage("POST", "crashes/symbols/assemble", files)[sha1] ?? .null
             try #require(answer["state"] != "error", "\(answer.text)")
             return answer["state"] == "ok"

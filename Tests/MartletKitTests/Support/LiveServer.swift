@@ -79,13 +79,15 @@ enum Scratch {
 }
 
 /// Waits until a condition holds that other tasks or processes bring about.
+///
+/// - Parameter expectation: The expected condition, for the failure message: "the write is sent".
 func eventually(
-    within seconds: TimeInterval = 120, _ what: Comment, _ holds: () async throws -> Bool
+    within seconds: TimeInterval = 120, _ expectation: String, _ holds: () async throws -> Bool
 ) async throws {
     let end = Date().addingTimeInterval(seconds)
     while Date() < end {
         if try await holds() { return }
         try await Task.sleep(nanoseconds: 20_000_000)
     }
-    Issue.record(what)
+    Issue.record("Not within \(seconds) s: \(expectation).")
 }

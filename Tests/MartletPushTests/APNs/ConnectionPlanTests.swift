@@ -35,18 +35,18 @@ import Testing
         for _ in 0..<9 {
             #expect(plan.next(waiting: 1, open: 0, now: now) == .connect)
             plan.failed(now: now, jitter: 1)
-            guard case .look(let time) = plan.next(waiting: 1, open: 0, now: now) else {
+            guard case .wait(let time) = plan.next(waiting: 1, open: 0, now: now) else {
                 return #expect(Bool(false), "the plan does not wait")
             }
             waits.append((time - now).nanoseconds / 1_000_000_000)
             now = time
         }
         #expect(waits == [1, 2, 4, 8, 16, 32, 60, 60, 60])
-        plan.proved()
+        plan.receivedFirstAnswer()
         #expect(plan.failures == 0)
         _ = plan.next(waiting: 1, open: 0, now: now)
         plan.failed(now: now, jitter: 0)
-        #expect(plan.next(waiting: 1, open: 0, now: now) == .look(at: now + .milliseconds(500)))
+        #expect(plan.next(waiting: 1, open: 0, now: now) == .wait(until: now + .milliseconds(500)))
     }
 
     @Test func `A connection that ends without a response is a failure, one that has answered is not`() {
@@ -57,6 +57,6 @@ import Testing
         #expect(plan.next(waiting: 1, open: 0, now: start) == .connect)
         plan.opened()
         plan.ended(hadAnswered: false, now: start, jitter: 1)
-        #expect(plan.next(waiting: 1, open: 0, now: start) == .look(at: start + .seconds(1)))
+        #expect(plan.next(waiting: 1, open: 0, now: start) == .wait(until: start + .seconds(1)))
     }
 }

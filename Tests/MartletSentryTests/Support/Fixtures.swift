@@ -35,7 +35,7 @@ enum Fixtures {
 extension JSONValue {
     static func parse(_ text: String) throws -> JSONValue { try LooseJSON.value(Array(text.utf8)) }
 
-    /// Replaces each member by the result of `change`; nil keeps it and descends into it.
+    /// Replaces each member with the result of `change`; nil keeps it and descends into it.
     func mapped(_ change: (String, JSONValue) -> JSONValue?) -> JSONValue {
         switch self {
         case .object(let members):

@@ -37,7 +37,7 @@ struct ThumbnailTests {
         _ = try await app.client.send(
             "PUT", "/upload/bomb.png",
             bytes: [0x89, 0x50, 0x4e, 0x47, 0x0d, 0x0a, 0x1a, 0x0a] + Array(repeating: 7, count: 99))
-        // Damage may come from the disk, so it is not remembered for good; an excessive number of pixels is.
+        // A damaged picture may be the disk's fault, so its refusal is not stored; that of too many pixels is.
         #expect(try await app.client.get("/upload/bomb.png?thumbnail=small").isProblem(.imageRefused))
         let thumbnails = try app.space().own("_thumbnails")
         #expect(try await app.superuser.query("SELECT FROM \(thumbnails)").isEmpty)

@@ -20,7 +20,7 @@ restore() {
     [[ -z $from ]] || check_spaces "$app"
     say_plan "$app"
     [[ -z $dry_run ]] || return 0
-    confirm "Replace the data of $app, $environments, by that of the archive?"
+    confirm "Replace the data of $app, $environments, with that of the archive?"
     extract "$file"
     wait_for_rollups
     keep_bytes "$app"

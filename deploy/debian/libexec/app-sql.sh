@@ -75,7 +75,7 @@ SQL
     done
 }
 
-# load_schema APP SOURCE TARGET: replaces the schema of environment TARGET by that of SOURCE in the archive.
+# load_schema APP SOURCE TARGET: replaces the schema of environment TARGET with that of SOURCE in the archive.
 load_schema() {
     local source target name table columns condition path rows checksum
     source=$(schema_of "$1" "$2") target=$(schema_of "$1" "$3")

@@ -571,7 +571,7 @@ class ViewTests(BrowserTests):
         self.window.place("jobs")
         self.button("Test environment…").click()
         self.button("Copy live to test…").click()
-        question = self.page.get_by_role("dialog", name="Replace the test data by a copy of live?")
+        question = self.page.get_by_role("dialog", name="Replace the test data with a copy of live?")
         question.get_by_label("Type FindMyBike to confirm").fill("FindMyBike")
         question.get_by_role("button", name="Copy", exact=True).click()
         self.page.get_by_label("Password").fill(self.server.keys["staffPassword"])

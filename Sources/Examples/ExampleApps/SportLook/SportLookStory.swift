@@ -135,15 +135,15 @@ public struct SportLookStory: Sendable {
             try await ben.app.martlet.storage.update(match, .insert([cem.userID], into: \.participants))
         }
         async let heard = Story.within(120, "Ada's message on Ben's phone") { try await firstLine(of: match, on: ben) }
-        _ = try await ada.app.say("I'll bring the balls", in: match)
+        _ = try await ada.app.say("I have tennis balls", in: match)
         let line = try await heard
-        try story.check(line == "I'll bring the balls", "Ben read “\(line)”.")
+        try story.check(line == "I have tennis balls", "Ben read “\(line)”.")
         story.says("Ben reads it at once: “\(line)”")
         let seen = try await cem.app.martlet.storage.find(SportLook.messages(of: match))
         try story.check(seen.isEmpty, "Cem, who does not participate, reads \(seen.map(\.text)).")
         story.says("Cem asks for the same messages and gets none.")
         try await story.refuses(.forbidden, "Cem writes into the chat") { try await cem.app.say("Hello?", in: match) }
-        try await checkPush("I'll bring the balls", of: match, to: ben, notTo: [ada, cem])
+        try await checkPush("I have tennis balls", of: match, to: ben, notTo: [ada, cem])
     }
 
     private func firstLine(of match: Stored<Event>, on phone: SportLookPhone) async throws -> String {

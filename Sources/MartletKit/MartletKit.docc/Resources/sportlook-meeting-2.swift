@@ -34,7 +34,7 @@ enum Meeting {
         }
 
         _ = try await ben.join(match)
-        _ = try await ada.say("I'll bring the balls", in: match)
+        _ = try await ada.say("I have tennis balls", in: match)
         for try await messages in ben.chat(of: match) {
             print("Ben's chat: \(messages.map(\.text))")
             if messages.isEmpty { continue }

@@ -48,7 +48,7 @@ struct ListStatements: Endpoint {
         let longest = Double(StatementStore.retentionInDays * 86_400)
         guard from < to, to.timeIntervalSince(from) <= longest else {
             throw ServiceError(
-                .invalidParameter, "Expected a time before to, by at most \(StatementStore.retentionInDays) days.",
+                .invalidParameter, "Expected a time before to, at most \(StatementStore.retentionInDays) days earlier.",
                 field: "from")
         }
         let length = Double(StatementStore.intervalInSeconds)

@@ -18,8 +18,9 @@ struct ReadStatus: Endpoint {
             .query("to", .time, "The end, exclusive; by default now."),
         ],
         details: """
-            The finest resolution is used that still has the start and takes at most 800 points: a minute (kept for 2 \
-            days), 15 minutes (15 days), an hour (62 days) or a day (13 months). The range may have at most 800 days.
+            The resolution is the finest one that still has data for the start and needs at most 800 points: a minute \
+            (kept for 2 days), 15 minutes (15 days), an hour (62 days) or a day (13 months). The range may have at \
+            most 800 days.
 
             Each process reports once a minute. With several copies or machines, a value is the average, or the \
             maximum, of all. OPERATIONS.md lists the series with their units.
@@ -54,7 +55,7 @@ struct ReadStatus: Endpoint {
         guard from < to, let resolution = StatusResolution.finest(from: from, to: to, now: time) else {
             throw ServiceError(
                 .invalidParameter,
-                "Expected a time before to, by at most \(StatusResolution.maximumPoints) days.",
+                "Expected a time before to, at most \(StatusResolution.maximumPoints) days earlier.",
                 field: "from")
         }
         let start = resolution.start(of: from)

@@ -18,10 +18,10 @@ struct Mailing: Sendable {
     let counts: MailCountStore
     let codes: SealedCodes
     private let server: MailSettings
-    private let returned: ReturnedMail?
+    private let bounceCheck: BounceCheck?
 
     init(
-        _ server: MailSettings, returned: ReturnedMail?, postgres: PostgresClient, keys: ServerKeys, jobs: JobQueue,
+        _ server: MailSettings, bounceCheck: BounceCheck?, postgres: PostgresClient, keys: ServerKeys, jobs: JobQueue,
         logger: Logger,
         now: @escaping @Sendable () -> Date
     ) {
@@ -37,7 +37,7 @@ struct Mailing: Sendable {
             now: now)
         client = SMTPClient()
         self.server = server
-        self.returned = returned
+        self.bounceCheck = bounceCheck
     }
 
     /// Mails a verification code to the address of a new user, if the app's settings require this.
@@ -55,6 +55,6 @@ struct Mailing: Sendable {
         SendMail(
             users: users, apps: apps, settings: settings, senders: senders, templates: templates, proofs: proofs,
             invitations: invitations, codes: codes,
-            counts: counts, server: server, client: client, returned: returned)
+            counts: counts, server: server, client: client, bounceCheck: bounceCheck)
     }
 }

@@ -26,8 +26,8 @@ struct SendMail: JobHandler {
     let counts: MailCountStore
     let server: MailSettings
     let client: SMTPClient
-    /// Nil if returned mail is not tracked.
-    let returned: ReturnedMail?
+    /// Nil if bounces are not recorded.
+    let bounceCheck: BounceCheck?
 
     func run(_ order: MailOrder, _ job: RunningJob) async throws -> JobNoResult {
         let space = order.space
@@ -41,7 +41,7 @@ struct SendMail: JobHandler {
                 throw JobFailure(code: "mail-limit", detail: "The recipient has reached the hourly limit of mails.")
             }
         }
-        if let returned, try await returned.isKnown(from: order.email, in: space) {
+        if let bounceCheck, try await bounceCheck.hasBounced(order.email, in: space) {
             throw JobFailure(
                 code: "mail-returned",
                 detail: "Earlier mail to this address was returned because the mailbox does not exist.")

@@ -56,7 +56,7 @@ enum ProviderPages {
     static func logOut(_ request: LogOutRequest, _ issuer: Issuer, token: String, userName: String) -> Response {
         let content: HTML = """
             <h1>Sign out of \(issuer.appName)?</h1>
-            <p>You are signed in as <strong>\(userName)</strong>. Applications that you gave access while you are away keep it.</p>
+            <p>You are signed in as <strong>\(userName)</strong>. Applications that have access when you are away keep it.</p>
             <form method="post" action="logout/confirm?\(request.query)">
             <input type="hidden" name="form_token" value="\(token)">
             <button>Sign out</button>
@@ -72,8 +72,8 @@ enum ProviderPages {
     /// For errors that cannot be reported to the client because it is unknown.
     static func failure(_ error: OAuthError) -> Response {
         let content: HTML =
-            "<h1>This does not work</h1><p>\(error.description)</p><p><code>\(error.code.rawValue)</code></p>"
-        return page("This does not work", content, status: .badRequest)
+            "<h1>This request failed</h1><p>\(error.description)</p><p><code>\(error.code.rawValue)</code></p>"
+        return page("This request failed", content, status: .badRequest)
     }
 
     private static func page(

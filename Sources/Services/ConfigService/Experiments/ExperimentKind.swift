@@ -22,7 +22,7 @@ struct ExperimentKind: PublishedKind {
                 "The experiment is \(state.rawValue). Change its state only with the calls start, stop and decide, which publish it."
             return findings + [Finding(.error, "state-changed", at: "/state", message)]
         }
-        return findings + Self.relations(of: experiment, named: name, in: space)
+        return findings + Self.conflicts(of: experiment, named: name, in: space)
     }
 
     func compile(_ document: JSONValue, named name: String) throws -> any Sendable {
@@ -53,7 +53,7 @@ struct ExperimentKind: PublishedKind {
     }
 
     /// The conflicts between an experiment and what is live.
-    static func relations(of experiment: ExperimentDocument, named name: String, in space: LiveSpace) -> [Finding] {
+    static func conflicts(of experiment: ExperimentDocument, named name: String, in space: LiveSpace) -> [Finding] {
         var moved: [Finding] = []
         if let old = (space[DocumentKey(.experiment, name)]?.compiled as? CompiledExperiment)?.document,
             old.state != .draft, old.state != .decided,
@@ -84,7 +84,7 @@ struct ExperimentKind: PublishedKind {
     private static func tested(by experiment: ExperimentDocument, in space: LiveSpace) -> [Finding] {
         var findings: [Finding] = []
         if let name = experiment.configuration, space[DocumentKey(.configuration, name)] == nil {
-            let message = "No configuration named \(name) is live; no one gets a variation of it until one is."
+            let message = "No configuration named \(name) is live, so nobody gets a variation of it yet."
             findings.append(Finding(.warning, "unknown-configuration", at: "/configuration", message))
         }
         for (index, variation) in experiment.variations.enumerated() {

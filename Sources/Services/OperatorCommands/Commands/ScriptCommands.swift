@@ -99,7 +99,7 @@ protocol ScriptCommand: ParsableCommand {
 extension ScriptCommand {
     static var words: [String] { [] }
 
-    /// Replaces this process by the script.
+    /// Replaces this process with the script.
     func run() throws {
         let program = try FileManager.default.destinationOfSymbolicLink(atPath: "/proc/self/exe")
         let folder = URL(fileURLWithPath: program).deletingLastPathComponent().deletingLastPathComponent()

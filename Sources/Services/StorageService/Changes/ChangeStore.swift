@@ -113,7 +113,7 @@ struct ChangeStore: Sendable {
 
     /// The changes that `to` sees and `from` does not, after the number `seq`; nil if there are none.
     ///
-    /// - Parameter isPast: Whether the changes may be old. Cells 11 and 12 then contain whether the rules currently
+    /// - Parameter isPast: Whether the changes may be old. Columns 11 and 12 then contain whether the rules currently
     ///   allow reading the object, and its current readers, so that callers who have lost access do not see earlier
     ///   states. The readers of a permanently deleted object are unknown, so only its deletion is shown.
     func changes(
@@ -137,8 +137,8 @@ struct ChangeStore: Sendable {
         let rows: PostgresRows
         do {
             rows = try await run(
-                try Self.changing(from: from, to: to, after: seq, of: shape, object, now, present, in: space), in: space
-            )
+                try Self.changesQuery(from: from, to: to, after: seq, of: shape, object, now, present, in: space),
+                in: space)
         } catch let error as PostgresError where error.isUndefinedTable {
             // Nothing was written yet, or the collection was just dropped; the next check of the log's floor
             // distinguishes the two.
@@ -149,7 +149,7 @@ struct ChangeStore: Sendable {
         return Batch(rows: rows, last: last, hasMore: try row.decode(10, as: Int64.self) > last)
     }
 
-    private static func changing(
+    private static func changesQuery(
         from: Snapshot, to: Snapshot, after seq: Int64, of shape: LiveShape, _ object: PostgresQuery,
         _ now: PostgresQuery,
         _ present: PostgresQuery, in space: AppSchema

@@ -85,7 +85,7 @@ struct BeforeHooks: Sendable {
         return write
     }
 
-    /// Replaces the client's fields by the hook's.
+    /// Replaces the client's fields with the hook's.
     private static func write(_ write: Write, with object: JSONValue, _ hook: Hook) throws -> Write {
         let body = ByteBuffer(string: completed(object, by: write.document).text)
         func made(_ id: ObjectID?) throws -> Document {

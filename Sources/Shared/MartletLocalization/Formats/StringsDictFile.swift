@@ -269,7 +269,7 @@ extension Localization {
 }
 
 extension Localization.Substitution {
-    /// Replaces the substitution's number by `%arg`.
+    /// Replaces the substitution's number with `%arg`.
     fileprivate var withGenericArgument: Self {
         guard let formatSpecifier, case .varied(let axis, let forms) = text else { return self }
         var changed = self
@@ -318,7 +318,7 @@ extension [Segment] {
 }
 
 extension String {
-    /// Replaces `%arg` by a placeholder.
+    /// Replaces `%arg` with a placeholder.
     func replacingArgument(with placeholder: String) -> String {
         guard contains("%arg") else { return self }
         return Segment.segments(of: self).map {

@@ -1,6 +1,6 @@
 /// A place in a text for an argument: `%1$@`, `%lld`, `%#@dogs@`, `%arg`, `{0}`, `{name}`.
 public struct Placeholder: Sendable, Hashable {
-    /// The type of the argument. Formatting an argument of the wrong type reads foreign memory.
+    /// The type of the argument. Formatting an argument of the wrong type reads arbitrary memory.
     public enum Kind: Sendable, Hashable {
         case object, integer, float, characters, pointer
         /// `%#@name@`: replaced by the substitution's text.

@@ -2,7 +2,7 @@ import MartletCore
 
 /// The prepared statements of one connection, keyed by text and parameter types, with LRU eviction.
 ///
-/// Their texts together have a limit, because PostgreSQL needs memory in proportion for each of them.
+/// The total size of their texts is limited, because PostgreSQL uses memory in proportion to it.
 struct StatementCache {
     static let maximumSizeInBytes = 512 << 10
 

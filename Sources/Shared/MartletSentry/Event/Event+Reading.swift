@@ -104,7 +104,7 @@ extension Event {
         template = template.cut(to: Self.maximumMessageLength)
     }
 
-    /// Replaces `%s`, `%d` and `{}` by the parameters in their order, as far as there are any. Text beyond the maximum
+    /// Replaces `%s`, `%d` and `{}` with the parameters in order, as far as there are any. Text beyond the maximum
     /// length of a message is ignored.
     private static func filledIn(_ template: String, _ parameters: JSONValue?) -> String {
         guard case .array(let values) = parameters, !values.isEmpty else { return template }

@@ -128,7 +128,7 @@ public enum FunctionName {
         name.firstRange(of: word).map { name[$0.upperBound...] }
     }
 
-    /// Replaces `(name in _3B2A…)` by `name`.
+    /// Replaces `(name in _3B2A…)` with `name`.
     private static func withoutDiscriminators(_ name: Substring) -> String {
         guard name.has(" in _") else { return String(name) }
         var kept: [UInt8] = []

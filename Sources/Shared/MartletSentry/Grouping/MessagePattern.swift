@@ -75,7 +75,7 @@ public enum MessagePattern {
         byte >= 0x80 || Character(Unicode.Scalar(byte)).isLetter || Character(Unicode.Scalar(byte)).isNumber
     }
 
-    /// Replaces a word by its kind; punctuation around it stays.
+    /// Replaces a word with its kind; punctuation around it stays.
     private static func word(_ word: String) -> String {
         let end = word.lastIndex { !".:!?…".contains($0) }
         guard let end else { return word }
@@ -108,7 +108,7 @@ public enum MessagePattern {
         return withoutCounts(word.has("0x") ? NameBytes.withoutAddresses(String(word), "<hex>") : String(word))
     }
 
-    /// Replaces digits that stand alone between punctuation by `<int>`.
+    /// Replaces digits that stand alone between punctuation with `<int>`.
     private static func withoutCounts(_ word: String) -> String {
         var (output, digits) = ([UInt8](), [UInt8]())
         var isInName = false

@@ -13,7 +13,7 @@ enum NameBytes {
 
     static func isLetter(_ byte: UInt8) -> Bool { (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte) }
 
-    /// Replaces each `0x` and the following hexadecimal digits by a word.
+    /// Replaces each `0x` and the following hexadecimal digits with a word.
     static func withoutAddresses(_ text: String, _ word: String) -> String {
         replaced(text) { bytes, start in
             guard bytes[start] == UInt8(ascii: "0"), start + 2 < bytes.count, bytes[start + 1] == UInt8(ascii: "x")
@@ -23,7 +23,7 @@ enum NameBytes {
         }
     }
 
-    /// Replaces each run of `$` and the following digits by `$`.
+    /// Replaces each run of `$` and the following digits with `$`.
     ///
     /// - Parameter afterSlash: Whether a slash after the digits is removed as well, with everything up to the next
     ///   blank.

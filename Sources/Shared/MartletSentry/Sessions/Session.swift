@@ -55,7 +55,7 @@ public struct SessionUpdate: Sendable, Equatable {
             }
     }
 
-    /// Replaces times in the future, and those more than 90 days ago, by the time of receipt.
+    /// Replaces times in the future, and those more than 90 days ago, with the time of receipt.
     static func fitted(_ date: Date?, _ received: Date) -> Date {
         guard let date, date <= received, date > received.addingTimeInterval(-90 * 86_400) else { return received }
         return date

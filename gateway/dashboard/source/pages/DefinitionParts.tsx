@@ -12,7 +12,7 @@ import { Branch, Definition, Group, groups, partOf, partsOf, treeOf, wordsIn } f
 import { DefinitionPreview } from "./DefinitionPreview";
 
 const titles: Record<Group, Text> = { controllers: "Controller", views: "View", models: "Data" };
-const starts: Record<Group, unknown> = {
+const initialValues: Record<Group, unknown> = {
   controllers: { title: "", render: "" },
   views: { contents: [{ kind: "LabelView", text: "" }] },
   models: []
@@ -48,7 +48,7 @@ export function Parts(
       close={() => setNew(false)}
       add={(group, made) => {
         setNew(false);
-        set({ group, name: made, depth: 0 }, starts[group]);
+        set({ group, name: made, depth: 0 }, initialValues[group]);
         go(address({ group, name: made }));
       }} />
   );

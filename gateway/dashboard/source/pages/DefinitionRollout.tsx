@@ -20,12 +20,12 @@ interface Properties {
   isReadOnly: boolean;
 }
 
-export function Rollout(given: Properties) {
+export function Rollout(properties: Properties) {
   return (
     <div className="stack-large">
-      <Downloads name={given.name} draft={given.draft} />
-      <First {...given} />
-      {!given.isReadOnly && <Devices name={given.name} />}
+      <Downloads name={properties.name} draft={properties.draft} />
+      <FirstUsers {...properties} />
+      {!properties.isReadOnly && <Previews name={properties.name} />}
     </div>
   );
 }
@@ -89,7 +89,7 @@ function Downloads({ name, draft }: { name: string; draft: Definition }) {
   );
 }
 
-/** Parts of the draft that a device with the live version does not have. */
+/** The parts of the draft that a device with the live version does not have yet. */
 async function changed(live: Definition | null, draft: Definition): Promise<Part[]> {
   const known = new Set(live ? downloads(live).values() : []);
   const former = live ? downloads(live) : new Map<string, string>();
@@ -110,7 +110,7 @@ async function gzippedSize(content: Blob): Promise<number | undefined> {
 }
 
 /** The flag that decides who gets the new version. */
-function First({ name, draft, change, isReadOnly }: Properties) {
+function FirstUsers({ name, draft, change, isReadOnly }: Properties) {
   const place = usePlace();
   const choices = useLoad(async () => {
     const [flags, versions] = await Promise.all([
@@ -142,7 +142,7 @@ function First({ name, draft, change, isReadOnly }: Properties) {
             <Notice>{t("The first version goes to everybody.")}</Notice> :
             flags.length === 0 && !flag ?
             (
-              <Empty icon="flag" title={t("No flag that is on or off")}>
+              <Empty icon="flag" title={t("No boolean flags yet")}>
                 <Link to={place.to("flags")}>{t("Make a boolean flag first.")}</Link>
               </Empty>
             ) :
@@ -182,7 +182,7 @@ interface Preview {
   expires: string;
 }
 
-function Devices({ name }: { name: string }) {
+function Previews({ name }: { name: string }) {
   const place = usePlace();
   const list = useLoad(
     async () =>

@@ -15,6 +15,7 @@ import { Participation } from "./ExperimentParticipation";
 import {
   fits,
   Flag,
+  initialValues,
   isNumber,
   isRecord,
   isText,
@@ -23,7 +24,6 @@ import {
   percentOf,
   readScalar,
   Scalar,
-  starts,
   typeOf,
   withMember,
   without,
@@ -39,7 +39,7 @@ export function Setup(
   { draft, change, findings, isReadOnly }: {
     draft: Members;
     change: Change;
-    /** Of the draft when it was last checked. */
+    /** The findings of the draft's last check. */
     findings: Finding[];
     isReadOnly: boolean;
   }
@@ -90,7 +90,7 @@ function General({ draft, change }: { draft: Members; change: Change }) {
   );
 }
 
-/** Each leads to the JSON, which marks its place. */
+/** A click on a finding opens the JSON, where its place is marked. */
 function Findings({ findings }: { findings: Finding[] }) {
   return (
     <ul className="findings" aria-label={t("Findings")}>
@@ -299,15 +299,15 @@ function VariationFields(
           label={t("Name of a flag")}
           taken={Object.keys(values)}
           words={Object.keys(flags)}
-          add={(name) => setFlags({ ...values, [name]: startOf(own(flags, name)) })} />
+          add={(name) => setFlags({ ...values, [name]: firstValue(own(flags, name)) })} />
       </fieldset>
     </div>
   );
 }
 
-/** Something else than the flag's default: the other one of a boolean. */
-const startOf = (flag: Flag | undefined): unknown =>
-  !flag ? true : typeOf(flag) === "boolean" ? flag.default !== true : flag.default ?? starts[typeOf(flag)];
+/** The first value of a flag in a variation: for a boolean, the opposite of the flag's default. */
+const firstValue = (flag: Flag | undefined): unknown =>
+  !flag ? true : typeOf(flag) === "boolean" ? flag.default !== true : flag.default ?? initialValues[typeOf(flag)];
 
 function FlagValue(
   { flag, label, value, change }: {

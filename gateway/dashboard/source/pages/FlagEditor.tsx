@@ -15,13 +15,13 @@ import {
   fits,
   Flag,
   FlagType,
+  initialValues,
   isRecord,
   isShown,
   Members,
   newShare,
   readPercent,
   readWhen,
-  starts,
   typeOf,
   withAnswer,
   withMember,
@@ -126,7 +126,7 @@ function Variants({ flag, change }: Part) {
           <AddName
             label={t("Name of a new variant")}
             taken={Object.keys(variants)}
-            add={(name) => set({ ...variants, [name]: starts[type] })} />
+            add={(name) => set({ ...variants, [name]: initialValues[type] })} />
         </>
       )}
     </Section>
@@ -207,7 +207,10 @@ function Rules({ flag, change, document }: Part & { document: Members }) {
         <Button
           icon="plus"
           onPress={() =>
-            set([...rules, { value: type === "boolean" ? flag.default !== true : flag.default ?? starts[type] }])}>
+            set([
+              ...rules,
+              { value: type === "boolean" ? flag.default !== true : flag.default ?? initialValues[type] }
+            ])}>
           {t("New rule")}
         </Button>
       </div>
@@ -391,7 +394,7 @@ function Split({ rule, change, type, variants }: RuleProperties) {
         <Button
           icon="plus"
           isSmall
-          onPress={() => set([...shares, newShare(variants, shares.map((one) => one.variant), starts[type])])}>
+          onPress={() => set([...shares, newShare(variants, shares.map((one) => one.variant), initialValues[type])])}>
           {t("Add a share")}
         </Button>
         <span className="hint">

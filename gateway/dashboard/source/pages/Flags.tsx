@@ -153,9 +153,9 @@ function FlagTable({ draft, change, isReadOnly }: { draft: any; change: (draft: 
   );
 }
 
-// Not those of flagRules.ts, which is downloaded with the rules.
-const starts = { boolean: false, string: "", number: 0, json: {} } as const;
-type FlagType = keyof typeof starts;
+// The same as in flagRules.ts, which is not imported here because it is loaded only with the editor.
+const initialValues = { boolean: false, string: "", number: 0, json: {} } as const;
+type FlagType = keyof typeof initialValues;
 
 function NewFlag(
   { taken, close, add }: { taken: string[]; close: () => void; add: (name: string, flag: Flag) => void }
@@ -170,7 +170,7 @@ function NewFlag(
         action={t("Add")}
         cancel={close}
         isDisabled={isTaken}
-        send={async () => add(name, { type, default: starts[type], ...(description ? { description } : {}) })}>
+        send={async () => add(name, { type, default: initialValues[type], ...(description ? { description } : {}) })}>
         <TextField
           label={t("Name")}
           value={name}
@@ -184,7 +184,7 @@ function NewFlag(
           label={t("Type")}
           value={type}
           change={setType}
-          options={(Object.keys(starts) as FlagType[]).map((one) => ({ value: one, title: one }))} />
+          options={(Object.keys(initialValues) as FlagType[]).map((one) => ({ value: one, title: one }))} />
         <TextField label={t("Description")} value={description} change={setDescription} isOptional />
       </Form>
     </Dialog>

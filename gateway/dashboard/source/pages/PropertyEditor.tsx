@@ -4,7 +4,7 @@ import { Badge, Button } from "../system/basics";
 import { Select } from "../system/form";
 import { own } from "../system/own";
 import { t } from "../text";
-import { Catalogue, Colour, cssColour, propertiesOf, PropertyType, startOf } from "./catalogue";
+import { Catalogue, Colour, cssColour, initialValue, propertiesOf, PropertyType } from "./catalogue";
 import { Value } from "./Configuration";
 
 type Properties = Record<string, unknown>;
@@ -71,7 +71,7 @@ export function PropertyEditor(
         <Select
           label={t("Add a property")}
           value=""
-          change={(name) => change({ ...properties, [name]: startOf(known.get(name) ?? { type: "any" }, names) })}
+          change={(name) => change({ ...properties, [name]: initialValue(known.get(name) ?? { type: "any" }, names) })}
           options={[
             { value: "", title: t("Add a property…") },
             ...free.map((name) => ({ value: name, title: name }))

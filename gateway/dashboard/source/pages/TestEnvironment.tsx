@@ -23,7 +23,7 @@ export function TestEnvironmentDialog({ close, changed }: { close: () => void; c
   useInterval(() => void read().catch(() => undefined), 1);
   const copy = () =>
     ask({
-      title: t("Replace the test data by a copy of live?"),
+      title: t("Replace the test data with a copy of live?"),
       action: t("Copy"),
       typed: place.app.name,
       text: t("All test data is lost. Clients cannot reach the copy until you open the test environment."),

@@ -12,8 +12,8 @@ import { number, plural, t, Text } from "../text";
 import { Label, LabelChip, textOn, useLabels } from "./labels";
 
 /**
- * The colours that the dashboard offers for labels. White text on each has a contrast of at least 4.5 to 1. Each has at
- * least 3 to 1 against the backgrounds of both the light and the dark theme (WCAG AA).
+ * The colours that this page offers. White text on each has a contrast of at least 4.5 to 1, and each has at least
+ * 3 to 1 against the background in both the light and the dark appearance (WCAG AA).
  */
 const palette: [colour: string, title: Text][] = [
   ["#c9403a", "Red"],
@@ -28,7 +28,7 @@ const palette: [colour: string, title: Text][] = [
   ["#6b7378", "Grey"]
 ];
 
-/** The colour of the palette that the fewest labels use. */
+/** The palette's least used colour. */
 export function nextColour(labels: Label[]): string {
   const uses = (colour: string) => labels.filter((label) => label.color === colour).length;
   return palette.map(([colour]) => colour).reduce((best, one) => (uses(one) < uses(best) ? one : best));
@@ -164,7 +164,7 @@ function LabelDialog(
 }
 
 function ColourField({ value, change }: { value: string; change: (colour: string) => void }) {
-  // A colour that was set by the API is also offered, so that it stays until another is chosen.
+  // A colour outside the palette, set through the API, is also offered.
   const isOther = !palette.some(([colour]) => colour === value);
   const choices = palette.map(([colour, title]) => ({ colour, title: t(title) }));
   if (isOther) choices.push({ colour: value, title: value });

@@ -75,8 +75,8 @@ function typeOf(written: WrittenType): PropertyType {
   return typeof written === "string" ? { type: written } : written;
 }
 
-/** What a property has when it is added. */
-export function startOf(type: PropertyType, colours: string[]): unknown {
+/** The value of a property that is added. */
+export function initialValue(type: PropertyType, colours: string[]): unknown {
   switch (type.type) {
     case "number":
     case "integer":

@@ -38,8 +38,8 @@ const onlyHas = (members: Members, known: string[]) => Object.keys(members).ever
 export const typeOf = (flag: Flag): FlagType =>
   (["boolean", "number", "string", "json"] as const).find((one) => one === flag.type) ?? "json";
 
-/** The value with which a flag of a type begins. */
-export const starts = { boolean: false, string: "", number: 0, json: {} } as const;
+/** The default of a new flag of each type. */
+export const initialValues = { boolean: false, string: "", number: 0, json: {} } as const;
 
 export const fits = (type: FlagType, value: unknown): boolean =>
   type === "json" ? value !== null && value !== undefined : typeof value === type;
@@ -325,11 +325,11 @@ const hasOneAnswer = (given: Members, known: string[], type: FlagType): boolean 
 
 /** The rule with another kind of answer. */
 export function withAnswer(rule: Members, answer: Answer, type: FlagType, variants: string[]): Members {
-  const start = type === "boolean" ? true : starts[type];
+  const start = type === "boolean" ? true : initialValues[type];
   const rest = without(rule, answers);
   if (answer === "value") return { ...rest, value: start };
   if (answer === "variant") return { ...rest, variant: variants[0] ?? "" };
-  const split = [newShare(variants, [], start), newShare(variants, variants.slice(0, 1), starts[type])];
+  const split = [newShare(variants, [], start), newShare(variants, variants.slice(0, 1), initialValues[type])];
   return { ...without(rest, ["percent"]), split };
 }
 

@@ -25,9 +25,13 @@ export function Dialog(
       className={isWide ? "wide" : ""}
       aria-labelledby={id}
       onCancel={(event) => {
+        // React passes on the event of a dialog within this one, and the browser that of a file input.
+        if (event.target !== event.currentTarget) return;
         event.preventDefault();
         close();
       }}
+      // The browser lets a page prevent this only once in a row, and `close` may have asked and stayed.
+      onClose={(event) => event.target === event.currentTarget && event.currentTarget.showModal()}
       onInput={() => (isTyped.current = true)}
       onMouseDown={(event) => event.target === event.currentTarget && !isTyped.current && close()}>
       <div className="dialog-body">

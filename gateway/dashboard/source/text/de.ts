@@ -919,6 +919,7 @@ export const de = {
   "No backup has been tested by restoring it: run martlet backup verify.":
     "Es wurde noch keine Sicherung zur Probe wiederhergestellt. Das macht martlet backup verify.",
   "No backup yet": "Noch keine Sicherung",
+  "No boolean flags yet": "Noch keine booleschen Flags",
   "No change by staff": "Keine Änderung durch Mitarbeitende",
   "No colours": "Keine Farben",
   "No comments yet.": "Noch keine Kommentare.",
@@ -929,7 +930,6 @@ export const de = {
   "No events in this period": "Keine Ereignisse in diesem Zeitraum",
   "No failures": "Keine Fehlschläge",
   "No files yet": "Noch keine Dateien",
-  "No flag that is on or off": "Kein Flag, das an oder aus ist",
   "No flags yet": "Noch keine Flags",
   "No groups yet.": "Noch keine Gruppen.",
   "No history yet": "Noch kein Verlauf",
@@ -1215,7 +1215,7 @@ export const de = {
   "replace the object": "ersetzen das Objekt",
   "Replace the password you were given with one that only you know. Until then, you can do nothing else.":
     "Ersetzen Sie das erhaltene Passwort durch eines, das nur Sie kennen. Bis dahin können Sie nichts anderes tun.",
-  "Replace the test data by a copy of live?": "Die Testdaten durch eine Kopie von Live ersetzen?",
+  "Replace the test data with a copy of live?": "Die Testdaten durch eine Kopie von Live ersetzen?",
   "Replace {name}?": "{name} ersetzen?",
   "Report": "Bericht",
   "Report a first crash": "Einen ersten Absturz melden",

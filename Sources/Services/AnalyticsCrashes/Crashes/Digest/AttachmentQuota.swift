@@ -2,8 +2,8 @@ import Foundation
 import MartletPostgres
 import Synchronization
 
-/// Limits the total size of the attachments in a space. The size on disk counts, because the size on arrival may be
-/// much smaller by compression.
+/// Limits the total size of the attachments in a space. The size on disk counts, because attachments may arrive
+/// compressed and thus much smaller.
 ///
 /// The total is read once a minute. Attachments that other instances store in between are not counted yet.
 final class AttachmentQuota: Sendable {
@@ -25,16 +25,16 @@ final class AttachmentQuota: Sendable {
 
     /// Reserves space for an attachment. Returns false if too little is left.
     func take(_ sizeInBytes: Int, in space: Space) async throws -> Bool {
-        if let isLeft = taken(sizeInBytes, in: space) { return isLeft }
+        if let isReserved = reserve(sizeInBytes, in: space) { return isReserved }
         let sum: Int = try await postgres.query(
             "SELECT coalesce(sum(size), 0)::bigint FROM analytics.crash_attachments WHERE space = \(space.id)")[0]
             .decode(0)
         used.withLock { $0[space.id] = Used(sizeInBytes: sum, since: .now) }
-        return taken(sizeInBytes, in: space) ?? false
+        return reserve(sizeInBytes, in: space) ?? false
     }
 
-    /// Nil if the total is unknown or outdated.
-    private func taken(_ sizeInBytes: Int, in space: Space) -> Bool? {
+    /// Reserves space if the known total allows it. Nil if the total is unknown or outdated.
+    private func reserve(_ sizeInBytes: Int, in space: Space) -> Bool? {
         used.withLock { used in
             guard let known = used[space.id], ContinuousClock.now - known.since < Self.lifetime else { return nil }
             guard known.sizeInBytes + sizeInBytes <= limitInBytes else { return false }

@@ -51,7 +51,7 @@ struct CreateSentryRelease: Endpoint {
     }
 }
 
-/// Creates the release if there is none. Replaces all commits of the release by those in the body, if it has any.
+/// Creates the release if there is none. Replaces all commits of the release with those in the body, if it has any.
 struct FinishSentryRelease: Endpoint {
     static let route = Route(
         .put, "/crash/api/0/organizations/{organization}/releases/{version}", "finishSentryRelease",

@@ -97,7 +97,7 @@ struct ReadTBAnalyticsEvents: Endpoint {
         let to = try request.time("to") ?? events.now() + 60
         let from = try request.time("from") ?? to - Self.longest
         guard from <= to, to.timeIntervalSince(from) <= Self.longest + 60 else {
-            throw ServiceError(.invalidParameter, "Expected a time before to, by at most a day.", field: "from")
+            throw ServiceError(.invalidParameter, "Expected a time before to, at most a day earlier.", field: "from")
         }
         let text = request.uri.queryParameters["cursor"].map(String.init)
         let cursor = text.flatMap { EventCursor($0) }

@@ -1,5 +1,5 @@
-/// Replaces what JSON text must not contain by U+FFFD: bytes that are not UTF-8, lone surrogates, and U+0000, which
-/// PostgreSQL cannot store. Texts that were cut off in the middle contain them.
+/// Replaces what PostgreSQL cannot store in JSON with U+FFFD: bytes that are not UTF-8, lone surrogates, and U+0000.
+/// Texts that a client cut off in the middle of a character contain the first two.
 enum RepairedText {
     static func bytes(of text: [UInt8]) -> [UInt8] {
         var bytes =

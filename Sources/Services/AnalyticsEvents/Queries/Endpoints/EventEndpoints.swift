@@ -138,7 +138,8 @@ struct ListEvents: Endpoint {
         let from = try request.time("from") ?? to.addingTimeInterval(-86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Span.maximumDays) * 86_400 else {
             throw ServiceError(
-                .invalidParameter, "Expected a time before to, by at most \(Span.maximumDays) days.", field: "from")
+                .invalidParameter, "Expected a time before to, at most \(Span.maximumDays) days earlier.",
+                field: "from")
         }
         var question = EventPageQuestion(
             from: from, to: to, event: try request.text("event"),

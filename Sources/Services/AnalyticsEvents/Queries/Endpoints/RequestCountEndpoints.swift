@@ -106,7 +106,7 @@ struct ListRequestCounts: Endpoint {
             ?? to.addingTimeInterval(interval == .minute ? -3_600 : interval == .hour ? -86_400 : -30 * 86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Self.maximumIntervals * interval.minutes * 60) else {
             throw ServiceError(
-                .invalidParameter, "Expected a time before to, by at most \(Self.maximumIntervals) intervals.",
+                .invalidParameter, "Expected a time before to, at most \(Self.maximumIntervals) intervals earlier.",
                 field: "from")
         }
         var table = AnswerTable(

@@ -32,7 +32,7 @@ extension QuestionStore {
             FROM \(Self.source(withPeople: true)) WHERE \(Self.within(span)) AND e.person <> 0 AND e.name = ANY (\(names)::integer[])
             """
         for step in question.steps.indices.dropFirst() {
-            // Each level of the query replaces the starts of one step by those carried over from the step before. It
+            // Each level of the query replaces the starts of one step with those carried over from the step before. It
             // drops what later levels do not need: events of later steps before the person came to this one, and all of
             // this step's events but the first, which shows that the step was reached.
             query = """

@@ -47,7 +47,7 @@ struct RequestCountStore: Sendable {
         }
     }
 
-    /// Replaces old counts of minutes by those of their hour, at most a day of them, and deletes what is too old.
+    /// Replaces old counts of minutes with those of their hour, at most a day of them, and deletes what is too old.
     ///
     /// Copies may run it at the same time: only the one that deletes a row adds it to its hour.
     func prune() async throws {

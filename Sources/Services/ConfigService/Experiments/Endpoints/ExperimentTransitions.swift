@@ -50,7 +50,7 @@ struct StartExperiment: Endpoint {
                 }
                 let all =
                     findings
-                    + ExperimentKind.relations(of: experiment, named: transition.publication.key.name, in: space)
+                    + ExperimentKind.conflicts(of: experiment, named: transition.publication.key.name, in: space)
                 guard !all.contains(where: { $0.severity == .error }) else {
                     throw ServiceError(.documentRefused, "Nothing was published; see findings.", findings: all.limited)
                 }

@@ -178,7 +178,7 @@ final class APNsConnection: ChannelInboundHandler {
         guard let ended else { return }
         if !hasAnswered, case .answered = ended.end {
             hasAnswered = true
-            pool?.proved()
+            pool?.receivedFirstAnswer()
         }
         pool?.ended(ended, reason: "connection-lost")
         closeIfDrained()

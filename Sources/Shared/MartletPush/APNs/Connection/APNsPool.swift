@@ -14,7 +14,7 @@ final class APNsPool {
     private var connections: [APNsConnection] = []
     private var plan: ConnectionPlan
     private var isDispatchScheduled = false
-    private var isLookScheduled = false
+    private var isTimerScheduled = false
     private var hasCancelled = false
     private var ticks: RepeatedTask?
     private var shutdown: EventLoopPromise<Void>?
@@ -86,8 +86,8 @@ final class APNsPool {
         dispatchSoon()
     }
 
-    func proved() {
-        plan.proved()
+    func receivedFirstAnswer() {
+        plan.receivedFirstAnswer()
         lastFailure = nil
     }
 
@@ -97,7 +97,7 @@ final class APNsPool {
         switch ended.end {
         case .answered(let answer):
             let outcome = answer.outcome(sent: request.sent, now: now())
-            guard outcome.isOfExpiredToken, request.attempts < configuration.maximumAttempts, shutdown == nil,
+            guard outcome.isExpiredTokenRefusal, request.attempts < configuration.maximumAttempts, shutdown == nil,
                 token.renew(request.token, at: now())
             else {
                 return request.finish(outcome)
@@ -137,7 +137,7 @@ final class APNsPool {
         switch plan.next(waiting: waiting.count, open: connections.count(where: \.isOpen), now: .now()) {
         case .nothing: break
         case .connect: connect()
-        case .look(let time): dispatch(at: time)
+        case .wait(let time): dispatch(at: time)
         }
     }
 
@@ -191,7 +191,7 @@ final class APNsPool {
 
     // MARK: Time
 
-    /// Dispatches once for all requests of the same turn of the loop, so that they leave in one write.
+    /// Dispatches once for all requests of the same iteration of the event loop, so that they are sent in one write.
     private func dispatchSoon() {
         guard !isDispatchScheduled else { return }
         isDispatchScheduled = true
@@ -199,10 +199,10 @@ final class APNsPool {
     }
 
     private func dispatch(at time: NIODeadline) {
-        guard !isLookScheduled else { return }
-        isLookScheduled = true
+        guard !isTimerScheduled else { return }
+        isTimerScheduled = true
         loop.assumeIsolated().scheduleTask(deadline: time) {
-            self.isLookScheduled = false
+            self.isTimerScheduled = false
             self.dispatch()
         }
     }
@@ -233,7 +233,7 @@ final class APNsPool {
 
 extension PushOutcome {
     /// The message was not processed, so it may succeed with another provider token.
-    fileprivate var isOfExpiredToken: Bool {
+    fileprivate var isExpiredTokenRefusal: Bool {
         if case .failed(let failure) = self {
             failure.reason == APNsReason.expiredProviderToken.rawValue
         } else {

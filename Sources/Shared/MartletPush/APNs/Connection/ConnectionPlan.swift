@@ -8,7 +8,8 @@ struct ConnectionPlan {
     enum Step: Equatable {
         case nothing
         case connect
-        case look(at: NIODeadline)
+        /// Ask again at this time.
+        case wait(until: NIODeadline)
     }
 
     private let maximum: Int
@@ -31,7 +32,7 @@ struct ConnectionPlan {
         guard !isConnecting, waiting > 0, open == 0 || (open < maximum && waiting > waitingForAnother) else {
             return .nothing
         }
-        guard now >= notBefore else { return .look(at: notBefore) }
+        guard now >= notBefore else { return .wait(until: notBefore) }
         isConnecting = true
         return .connect
     }
@@ -40,8 +41,8 @@ struct ConnectionPlan {
         isConnecting = false
     }
 
-    /// A connection received an answer, so the server works.
-    mutating func proved() {
+    /// A connection received its first answer, so the server works.
+    mutating func receivedFirstAnswer() {
         failures = 0
     }
 

@@ -5,9 +5,9 @@ import MartletHTTP
 import NIOCore
 import Synchronization
 
-/// The addresses from which an app's mail was returned because the mailbox does not exist. The notifications service
-/// keeps the list.
-final class ReturnedMail: Sendable {
+/// Asks the notifications service, which records bounces, whether an app's mail to an address hard-bounced: the mailbox
+/// does not exist.
+final class BounceCheck: Sendable {
     private struct Question: Encodable {
         var app: String
         var environment: AppEnvironment
@@ -38,7 +38,7 @@ final class ReturnedMail: Sendable {
     /// Returns false if the notifications service cannot be reached, so that an outage there prevents no sign-in.
     ///
     /// - Throws: `CancellationError`.
-    func isKnown(from address: String, in space: AppSpace) async throws -> Bool {
+    func hasBounced(_ address: String, in space: AppSpace) async throws -> Bool {
         if let end = pausedUntil.withLock({ $0 }), end > .now { return false }
         do {
             let question = Question(app: space.appID, environment: space.environment, address: address)

@@ -9,7 +9,7 @@ import MartletPostgres
 ///
 /// Complaints do not count, because they must not block mail that the reader requests, such as a sign-in code. For our
 /// own services only.
-struct CheckReturnedMail: Endpoint {
+struct CheckBounce: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/mail/returned")
 
     let suppressed: SuppressedStore
