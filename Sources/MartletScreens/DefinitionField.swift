@@ -1,7 +1,7 @@
 import Foundation
 import MartletKit
 
-/// A field of a form with the conditions on its values, computed when the form is built.
+/// A field of a form, with the conditions that its value must meet.
 ///
 /// It keeps no reference to views, because views refer to their form. A closed screen is therefore released together
 /// with its input.
@@ -9,8 +9,8 @@ struct DefinitionField: Sendable {
     private static let maximumTextLength = 10_000
 
     let name: String
-    /// Nil if there is none.
-    let firstValue: JSON?
+    /// Nil if the definition gives none.
+    let initialValue: JSON?
     private let kind: String
     private let isRequired: Bool
     private let keyboard: String?
@@ -29,7 +29,7 @@ struct DefinitionField: Sendable {
         self.name = name
         kind = node.kind
         let value = node.own("value") ?? (kind == "TextField" ? node.own("text") : nil)
-        firstValue = value != nil && value != .null ? value : kind == "Toggle" ? false : nil
+        initialValue = value != nil && value != .null ? value : kind == "Toggle" ? false : nil
         isRequired = node.argument("required")?.boolValue == true
         keyboard = node.own("keyboard")?.stringValue
         mode = node.own("mode")?.stringValue
@@ -48,7 +48,7 @@ struct DefinitionField: Sendable {
         return message.isEmpty ? problem : message
     }
 
-    /// The value for the server: the number of a number field as a number.
+    /// The value to send to the server. The text of a number field becomes a number.
     func submitted(_ value: JSON) -> JSON {
         guard kind == "TextField", keyboard == "number" else { return value }
         return Self.number(value).map(JSON.number) ?? value

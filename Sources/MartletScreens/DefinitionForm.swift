@@ -43,7 +43,7 @@ public final class DefinitionForm: Sendable {
         state.withLock { state in
             guard state.fields.count < Self.maximumFields else { return }
             state.fields.append(field)
-            if let value = field.firstValue { state.values[field.name] = value }
+            if let value = field.initialValue { state.values[field.name] = value }
         }
     }
 

@@ -59,7 +59,7 @@ import Testing
                     running.signal(SIGTERM)
                     let isGone = await eventually(within: .seconds(20)) { !running.process.isRunning }
                     #expect(
-                        isGone && running.process.terminationStatus == 0, "long before the 25 s that answers would have"
+                        isGone && running.process.terminationStatus == 0, "the gateway did not wait the full 25 s"
                     )
                     let areBack = await eventually(within: .seconds(120)) {
                         load.book.withLock { $0.streams } >= streams + 20

@@ -305,7 +305,7 @@ import Testing
                     + "1\r\na\r\n0\r\n\r\n")
             #expect(chunked.status == 429, "\(chunked.text)")
             let areCutOff = await eventually { test.upstream.arrivals.filter { $0.isAborted }.count == 2 }
-            #expect(areCutOff, "what was refused is never complete for the service")
+            #expect(areCutOff, "the service never gets a complete refused request")
             await waiting.close()
             let isOpen = await eventually { (try? await test.ask("x").status) == 200 }
             #expect(isOpen)

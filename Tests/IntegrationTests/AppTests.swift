@@ -68,7 +68,7 @@ extension IntegrationTests {
                 try #require(rotated.string("record.id")), client.adding(HeaderName.secret, try text(of: rotated))
             )
             try await waitUntilOpen(second)
-            #expect(try await reader.get("storage/Notes").status == 200, "both are live during the grace")
+            #expect(try await reader.get("storage/Notes").status == 200, "both keys are valid in the grace period")
             let again = try await keys("POST", "/\(id)/rotate", #"{"graceSeconds":0}"#)
             _ = try text(of: again)
             try await waitUntilRefused(reader)

@@ -60,7 +60,9 @@ extension IntegrationTests {
 
             try await server.withoutSupervisor {
                 try server.signal("config", SIGKILL)
-                #expect(try await client.get("storage/Note").string("config.version") == "1.0.2", "the last known stay")
+                #expect(
+                    try await client.get("storage/Note").string("config.version") == "1.0.2",
+                    "the last known version is kept")
             }
             try await eventually("config is ready again", within: .seconds(180)) {
                 try await client.get("remote/1.0/Dark").status == 200

@@ -62,7 +62,7 @@ extension IntegrationTests {
                 #expect(try await client.get("storage/Outage/b").status == 200)
                 #expect(try await stranger.get("storage/Outage/b").isProblem(.unauthorized))
                 #expect(try await server.martlet("key", "revoke", late.record.id).status == 0)
-                #expect(try await leaving.get("storage/Outage/b").status == 200, "nobody could tell the gateway")
+                #expect(try await leaving.get("storage/Outage/b").status == 200, "the gateway has not heard of it yet")
             } catch {
                 try server.signal("auth", SIGCONT)
                 throw error

@@ -78,7 +78,8 @@ extension IntegrationTests {
                         == "martlet up: a server is already running in \(server.state.path) (stop it with deploy/down)\n"
                 )
                 #expect(
-                    try await Client(server.connection).get("storage/Notes").status == 200, "the first one still serves"
+                    try await Client(server.connection).get("storage/Notes").status == 200,
+                    "the first server still runs"
                 )
             }
         }

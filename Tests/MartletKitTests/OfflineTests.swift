@@ -158,7 +158,7 @@ struct OfflineTests {
         #expect(try await kept.pendingWrites().isEmpty)
         let stored = try await server.find(Note.query().where(\.room == room).order(by: \.text))
         #expect(stored.map(\.text) == ["newer", "old"] && stored.map(\.n) == [0, 6] && stored[1].tags == ["t"])
-        #expect(stored.map(\.version) == [1, 2], "merged writes are one")
+        #expect(stored.map(\.version) == [1, 2], "merged writes count as one")
         #expect(try await kept.find(Note.query().order(by: \.text)) == stored)
         let writes = network.sent.filter { ["POST", "PATCH", "DELETE"].contains($0.method) }
         #expect(writes.map(\.method) == ["POST", "PATCH", "DELETE"])

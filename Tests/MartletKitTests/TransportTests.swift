@@ -101,7 +101,7 @@ struct TransportTests {
             #expect(read == piece)
         }
         let isPassedLater = feed.pass(piece)
-        #expect(!isPassedLater, "although there is room again")
+        #expect(!isPassedLater, "the limit was exceeded before")
         feed.continuation.finish()
         let end = try await reader.next()
         #expect(end == nil)

@@ -227,7 +227,7 @@ import Testing
     ])
     func `Function names lose what differs between builds`(_ name: String, _ normalized: String) {
         #expect(FunctionName.normalized(name) == normalized)
-        #expect(FunctionName.normalized(name) == normalized, "also when it is known")
+        #expect(FunctionName.normalized(name) == normalized, "the cached result is the same")
     }
 
     @Test(arguments: [

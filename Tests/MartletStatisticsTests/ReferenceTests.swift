@@ -40,7 +40,7 @@ import Testing
         let units = size.units(
             toFind: effect, controlVariance: variances[0], treatmentVariance: variances[1], share: share)
         let expected = try #require(item.units)
-        // With so many units, the smallest detectable effect is the requested one.
+        // With the needed number of units, the smallest detectable effect is the requested effect.
         let error = (variances[0] / ((1 - share) * expected) + variances[1] / (share * expected)).squareRoot()
         return (units == Int(expected.rounded(.up)) ? [] : ["units \(units ?? 0)"])
             + (close(size.smallestEffect(standardError: error), effect) ? [] : ["smallest effect"])
@@ -60,7 +60,7 @@ import Testing
         let (control, treatment, theta) = try estimates(item)
         let effect = try Effect(
             control: control, treatment: treatment, item.scale == "relative" ? .relative : .absolute)
-        // gbstats 0.8.0 divides by the control's mean, later versions and we by its absolute value.
+        // gbstats 0.8.0 divides by the control's mean. Later versions and Martlet divide by its absolute value.
         let sign: Double = item.scale == "relative" && control.measuredMean < 0 ? -1 : 1
         let alpha = try #require(item.alpha)
         let fixed = effect.fixedHorizon(alpha: alpha)
@@ -71,7 +71,7 @@ import Testing
             ("error", effect.standardError, item.error),
             ("p", fixed.p, item.exactP), ("sequentialP", sequential.p, item.sequentialP),
         ])
-        // 1 − cdf, as computed there, has an absolute error.
+        // gbstats computes p as 1 − cdf, which has an absolute error.
         if !close(fixed.p, try #require(item.p), absolute: 1e-15) { wrong.append("p \(fixed.p), not \(item.p ?? 0)") }
         for (name, ours, theirs) in [
             ("interval", fixed.interval, item.interval),
@@ -80,26 +80,26 @@ import Testing
             let ends = try #require(theirs).map { sign * $0 }.sorted()
             if !close(ours, ends) { wrong.append("\(name) \(ours), not \(ends)") }
         }
-        return wrong + (sign < 0 ? [] : try belief(item, effect, control))
+        return wrong + (sign < 0 ? [] : try posterior(item, effect, control))
     }
 
-    private static func belief(_ item: ReferenceCase, _ effect: Effect, _ control: Estimate) throws -> [String] {
+    private static func posterior(_ item: ReferenceCase, _ effect: Effect, _ control: Estimate) throws -> [String] {
         let relative = item.prior.map { Prior(mean: $0[0], standardDeviation: $0[1]) }
-        let belief = Posterior(
+        let posterior = Posterior(
             effect, prior: item.scale == "relative" ? relative : relative?.absolute(baseline: control.measuredMean))
-        let values = try #require(item.belief), risk = try #require(item.risk)
-        // There, the loss in the tail is the product of a probability, which has an absolute error, and a mean.
-        let absolute = 1e-15 * max(abs(belief.mean), belief.standardDeviation)
+        let values = try #require(item.posterior), risk = try #require(item.risk)
+        // gbstats computes the loss in the tail as a mean times a probability, which has an absolute error.
+        let absolute = 1e-15 * max(abs(posterior.mean), posterior.standardDeviation)
         let risks =
-            close(belief.riskOfControl, risk[0], absolute: absolute)
-            && close(belief.riskOfTreatment, risk[1], absolute: absolute)
+            close(posterior.riskOfControl, risk[0], absolute: absolute)
+            && close(posterior.riskOfTreatment, risk[1], absolute: absolute)
         return try different([
-            ("belief", belief.mean, values[0]), ("belief", belief.standardDeviation, values[1]),
-            ("chance", belief.chanceToWin, item.chance),
+            ("posterior", posterior.mean, values[0]), ("posterior", posterior.standardDeviation, values[1]),
+            ("chance", posterior.chanceToWin, item.chance),
         ])
-            + (close(belief.credibleInterval(alpha: try #require(item.alpha)), try #require(item.credible))
+            + (close(posterior.credibleInterval(alpha: try #require(item.alpha)), try #require(item.credible))
                 ? [] : ["credible interval"])
-            + (risks ? [] : ["risks \(belief.riskOfControl), \(belief.riskOfTreatment), not \(risk)"])
+            + (risks ? [] : ["risks \(posterior.riskOfControl), \(posterior.riskOfTreatment), not \(risk)"])
     }
 
     private static func estimates(_ item: ReferenceCase) throws -> (

@@ -49,15 +49,15 @@ import Testing
         if words[0] == "bayes" {
             let prior = Prior(standardDeviation: 0.3)
             let scaled = words[2] == "relative" ? prior : prior.absolute(baseline: control.mean)
-            let belief = Posterior(effect, prior: words[3] == "improper" ? nil : scaled)
+            let posterior = Posterior(effect, prior: words[3] == "improper" ? nil : scaled)
             #expect(
-                close(belief.mean, printed.expected) && close(belief.standardDeviation, printed.uplift.stddev),
+                close(posterior.mean, printed.expected) && close(posterior.standardDeviation, printed.uplift.stddev),
                 "\(words)")
-            #expect(close(belief.credibleInterval(), printed.ci), "\(words)")
+            #expect(close(posterior.credibleInterval(), printed.ci), "\(words)")
             let chance = try #require(printed.chance_to_win), risk = try #require(printed.risk)
-            #expect(close(belief.chanceToWin, chance), "\(words)")
+            #expect(close(posterior.chanceToWin, chance), "\(words)")
             #expect(
-                close(belief.riskOfControl, risk[0]) && close(belief.riskOfTreatment, risk[1], absolute: 1e-16),
+                close(posterior.riskOfControl, risk[0]) && close(posterior.riskOfTreatment, risk[1], absolute: 1e-16),
                 "\(words)")
         } else {
             let p = try #require(printed.p_value)

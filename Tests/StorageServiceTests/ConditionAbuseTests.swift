@@ -121,7 +121,7 @@ import Testing
         _ = try await app.master.delete("/storage/Offers/x")
         for _ in 0..<2 { _ = try await ann.post("/storage/Offers", body) }
         let version = try await app.master.get("/storage/Offers/x")["_version"]
-        #expect(version == "2", "a new object is changed, and by each condition")
+        #expect(version == "2", "each condition changes it, even if it is new")
     }
 
     @Test func `a removed object is not restored where the condition wants one that is not removed`() async throws {

@@ -31,7 +31,8 @@ import Testing
         _ = try await app.client.post("/storage/all/Note", #"[{"_id":"a","s":"x y"},{"_id":"b","s":"x+y"}]"#)
         #expect(try await app.client.get("/storage/Note?where=%7B%22s%22:%22x+y%22%7D").ids == ["a"])
         #expect(try await app.client.get("/storage/Note?where=%7B%22s%22:%22x%2By%22%7D&limit=10").ids == ["b"])
-        #expect(try await app.client.get("/storage/Note/a+b?keys=s+t").isProblem(.invalidID), "a path has no such rule")
+        #expect(
+            try await app.client.get("/storage/Note/a+b?keys=s+t").isProblem(.invalidID), "in a path, + is not a space")
     }
 
     @Test func `by default objects are in the order of creation, at most 100`() async throws {

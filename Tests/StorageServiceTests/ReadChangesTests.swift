@@ -75,7 +75,7 @@ extension StorageApp {
         #expect(first.changed == ["a", "b"] && first.hasMore)
         _ = try await app.client.patch("/storage/Notes/a", #"{"n":9}"#)
         let second = try await app.feed(since: first.cursor, "limit=2")
-        #expect(second.changed == ["c"] && second.hasMore, "something newer is there")
+        #expect(second.changed == ["c"] && second.hasMore, "there are newer changes")
         let third = try await app.feed(since: second.cursor, "limit=2")
         #expect(third.changed == ["a"] && !third.hasMore)
     }
@@ -100,7 +100,8 @@ extension StorageApp {
         _ = try await app.master.patch("/storage/Notes/b", #"{"x":2}"#)
         #expect(try await app.feed(since: ann.cursor, filter, user: "ann").deleted == ["a", "b"])
         #expect(try await app.feed(since: bob.cursor, filter, user: "bob").deleted == ["b"])
-        #expect(try await app.feed(since: start, filter, user: "bob").deleted == [], "it appeared and disappeared")
+        #expect(
+            try await app.feed(since: start, filter, user: "bob").deleted == [], "it came and went in between")
     }
 
     @Test("objects that a walk returned and that are gone before the next call are reported as deleted")

@@ -153,7 +153,7 @@ import Testing
         try await app.set(#"{"rules":{\#(closed),"find":["*"],"get":["authenticated"],"count":[]}}"#, on: "Posts")
         try await app.set(#"{"rules":{\#(closed),"get":[{"where":{"state":"*"}}]}}"#, on: "Pages")
         try await app.set(#"{"rules":{"get":[{"who":["authenticated"],"where":{"state":"*"}}]}}"#, on: "Own")
-        #expect(try await places() == [], "the environment is open as a whole, which is another finding")
+        #expect(try await places() == [], "an open environment is a separate finding")
         _ = try await app.master.put("/rules/settings", #"{"access":"closed"}"#)
         #expect(try await places() == ["Pages.rules.get", "Posts.rules.find"])
         let first = try await OpenRules.find(on: app.superuser, upTo: 1)

@@ -217,6 +217,6 @@ import Testing
         let answer = try await app.testClient.get("/storage/Note")
         #expect(settings == Self.closed ? answer.isProblem(.forbidden) : answer.ids == ["a"], "\(answer)")
         _ = try await app.master.delete("/environment")
-        #expect(try await app.testMaster.get("/rules/settings").text == settings, "a wipe leaves it")
+        #expect(try await app.testMaster.get("/rules/settings").text == settings, "emptying keeps the setting")
     }
 }

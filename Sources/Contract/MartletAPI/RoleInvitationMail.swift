@@ -43,7 +43,7 @@ public struct RoleInvitationMail: Codable, Sendable, Equatable {
         case invalidLanguage
         case unknownLink
         case noMailServer
-        /// The app or the inviter has ordered too many mails this hour.
+        /// The app or the inviter has requested too many mails this hour.
         case tooManyMails
     }
 }

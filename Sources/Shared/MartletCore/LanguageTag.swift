@@ -11,19 +11,19 @@ public struct LanguageTag: Sendable, Hashable {
             language.utf8.allSatisfy(Self.isLetter),
             parts.allSatisfy({ (1...8).contains($0.utf8.count) && $0.utf8.allSatisfy(Self.isLetterOrDigit) })
         else { return nil }
-        var spelled = [language.lowercased()]
+        var normalized = [language.lowercased()]
         for part in parts.dropFirst() {
             // Extensions follow a single-character subtag and are lower case.
-            let isExtension = spelled.contains { $0.utf8.count == 1 }
+            let isExtension = normalized.contains { $0.utf8.count == 1 }
             switch part.utf8.count {
-            case 2 where !isExtension: spelled.append(part.uppercased())
+            case 2 where !isExtension: normalized.append(part.uppercased())
             case 4 where !isExtension && part.utf8.allSatisfy(Self.isLetter):
-                spelled.append(part.prefix(1).uppercased() + part.dropFirst().lowercased())
-            default: spelled.append(part.lowercased())
+                normalized.append(part.prefix(1).uppercased() + part.dropFirst().lowercased())
+            default: normalized.append(part.lowercased())
             }
         }
-        guard spelled.last?.utf8.count != 1 else { return nil }
-        self.text = spelled.joined(separator: "-")
+        guard normalized.last?.utf8.count != 1 else { return nil }
+        self.text = normalized.joined(separator: "-")
     }
 
     private static func isLetter(_ byte: UInt8) -> Bool {

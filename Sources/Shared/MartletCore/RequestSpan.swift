@@ -1,4 +1,4 @@
-/// One request as this process served it, for a collector of traces.
+/// One request as this process served it, for a trace collector.
 ///
 /// Contains no path, query, address, user or credential. Attributes are named by OpenTelemetry's conventions for HTTP;
 /// our own begin with `martlet.`.

@@ -9,7 +9,7 @@ enum MetricHelp {
             "Threads still busy with reports that were abandoned because of their CPU time.",
         "martlet_analytics_events_refused_total": "Events refused with 429 because the queue was full.",
         "martlet_analytics_events_written_total": "Events committed to the database.",
-        "martlet_auth_user_changes_waiting": "Changes of profiles that storage did not take at the first attempt.",
+        "martlet_auth_user_changes_waiting": "Changes of profiles that storage did not accept at the first attempt.",
         "martlet_config_exposures_dropped_total": "Exposures of experiments dropped because the queue was full.",
         "martlet_config_followers": "Event streams open on this instance.",
         "martlet_config_spaces": "App environments that this instance holds in memory.",
@@ -54,7 +54,7 @@ enum MetricHelp {
         "martlet_storage_live_relayed": "Live streams on this instance whose events are sent through a relay.",
         "martlet_storage_live_subscribers": "Live streams on this instance.",
         "martlet_traces_spans_dropped_total":
-            "Spans of sampled requests that were not sent to the collector of traces.",
+            "Spans of sampled requests that were not sent to the trace collector.",
         "postgres_connections": "Connections to the database.",
         "postgres_errors_total": "Statements that failed, by SQLSTATE.",
         "postgres_queries_in_flight": "Statements sent to the database but not answered yet.",

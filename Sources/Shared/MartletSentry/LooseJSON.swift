@@ -11,8 +11,8 @@ public enum LooseJSON {
         do throws(JSONError) {
             return try JSONValue(parsing: bytes)
         } catch {
-            var mender = JSONRepairer(Array(String(decoding: bytes, as: UTF8.self).utf8))
-            return try JSONValue(parsing: mender.repaired(), allowingDuplicates: true)
+            var repairer = JSONRepairer(Array(String(decoding: bytes, as: UTF8.self).utf8))
+            return try JSONValue(parsing: repairer.repaired(), allowingDuplicates: true)
         }
     }
 }

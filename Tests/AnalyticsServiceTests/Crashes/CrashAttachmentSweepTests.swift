@@ -55,7 +55,7 @@ import Testing
             try await Self.record(Self.id(6), in: other, daysAgo: 9, app)
 
             try await sweep.cleanUp(at: Date())
-            #expect(try await there(space) == [1, 2, 3].map(Self.id), "the bytes are young")
+            #expect(try await there(space) == [1, 2, 3].map(Self.id), "the blobs are too young to be deleted")
             #expect(try await named() == [0, 1, 3, 6].map(Self.id))
 
             try await sweep.cleanUp(at: Date() + CrashAttachmentSweep.grace + 60)

@@ -39,7 +39,7 @@ import Testing
             #expect(one.take(1, of: app.appID) == 1)
             try await one.sharing.work()
             #expect(one.take(9, of: app.appID) == 2)
-            #expect(two.take(1, of: app.appID) == 1, "two does not know of the last three yet")
+            #expect(two.take(1, of: app.appID) == 1, "the second copy does not know of the last three yet")
             for copy in [one, two] { try await copy.sharing.work() }
             #expect(one.take(1, of: app.appID) == 0 && two.take(1, of: app.appID) == 0)
             // Repeated counts do not add up, and a new instance learns the total.

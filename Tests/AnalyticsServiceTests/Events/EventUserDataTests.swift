@@ -19,7 +19,7 @@ import Testing
         UserDataRequest(app: app.appID, environment: app.environment, user: user, after: after)
     }
 
-    /// Events of the user and another user, and more than a slice of the user's old ones.
+    /// Stores events of the user and of another user, and more old events of the user than one call erases.
     private static func fill(_ app: AnalyticsApp) async throws {
         try await app.batch(#"{"type":"track","event":"anonymous","anonymousId":"d1"}"#)
         try await app.batch(

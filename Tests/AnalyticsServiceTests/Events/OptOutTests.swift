@@ -87,7 +87,7 @@ import Testing
             #expect(try await Self.ask(app, "DELETE", Self.secret(), user: Self.ann).isProblem(.forbidden))
             #expect(try await app.client("GET", "/events/opt-out", user: Self.ann)["isOptedOut"] == "true")
             #expect(try await app.client("DELETE", "/events/opt-out", user: Self.ann)["isOptedOut"] == "false")
-            #expect(try await Self.ask(app, "GET")["isOptedOut"] == "true", "the device's is another")
+            #expect(try await Self.ask(app, "GET")["isOptedOut"] == "true", "the opt-out of the device is separate")
         }
     }
 

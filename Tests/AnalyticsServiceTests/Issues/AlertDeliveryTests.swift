@@ -33,7 +33,7 @@ import Testing
                 }
             }
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
-            try await data.happening(try await data.issue(1), "created")
+            try await data.addHistory(try await data.issue(1), "created")
             try await app.runAlerts()
             try await receiver.wait(for: 1)
             try await eventually { try await data.count("crash_alert_deliveries", where: "status = 500") == 1 }
@@ -77,7 +77,7 @@ import Testing
             let works = Mutex(false)
             let receiver = try await HookReceiver { _ in works.withLock { $0 } ? (200, "") : (503, "") }
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
-            try await data.happening(try await data.issue(1), "created")
+            try await data.addHistory(try await data.issue(1), "created")
             try await app.runAlerts()
             try await eventually {
                 try await Self.hurry(app)
@@ -100,11 +100,11 @@ import Testing
             let data = try await CrashData(app)
             let receiver = try await HookReceiver { _ in (410, "") }
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
-            try await data.happening(try await data.issue(1), "created")
+            try await data.addHistory(try await data.issue(1), "created")
             try await app.runAlerts()
             try await eventually { try await data.count("crash_alerts", where: "NOT enabled") == 1 }
             #expect(try await app.master("GET", "/crashes/alerts/\(alert.id)/deliveries").each("state") == ["\"dead\""])
-            try await data.happening(try await data.issue(2), "created")
+            try await data.addHistory(try await data.issue(2), "created")
             try await app.runAlerts()
             #expect(try await data.count("crash_alert_deliveries") == 1 && receiver.received.count == 1)
         }
@@ -115,7 +115,7 @@ import Testing
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
-            try await data.happening(try await data.issue(1), "created")
+            try await data.addHistory(try await data.issue(1), "created")
             while try await app.service.crashes.tracking.alerts.firing.announce() {}
             // The alert is disabled as after an answer 410, while a pending change waits for the pause to end.
             try await app.service.crashes.tracking.alerts.store.disable(try #require(UUID(uuidString: alert.id)))
@@ -123,7 +123,7 @@ import Testing
             #expect(try await app.master("PUT", "/crashes/alerts/\(alert.id)", body)["enabled"] == "true")
             try await app.runAlerts()
             #expect(try await data.count("crash_alert_deliveries") == 0)
-            try await data.happening(try await data.issue(2), "created")
+            try await data.addHistory(try await data.issue(2), "created")
             try await app.runAlerts()
             #expect(try await data.count("crash_alert_deliveries") == 1)
         }
@@ -192,7 +192,7 @@ import Testing
             let receiver = try await HookReceiver()
             let alert = try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
             for number in 1...5 {
-                try await data.happening(try await data.issue(Int32(number)), "created")
+                try await data.addHistory(try await data.issue(Int32(number)), "created")
                 try await app.runAlerts()
                 try await app.postgres.execute("UPDATE analytics.crash_alerts SET fired = NULL")
             }

@@ -11,7 +11,7 @@ import Testing
 @testable import AnalyticsService
 @testable import AnalyticsShared
 
-/// A notifications service that stores what was ordered, once per origin.
+/// A notifications service that stores the requested mail, once per origin.
 private final class Post: Sendable {
     struct State {
         var mails: [StaffMailOrders.Mail] = []
@@ -106,7 +106,7 @@ private final class Post: Sendable {
                 $0.lost = 1
                 $0.states["eve@example.org"] = ("queued", "not reached")
             }
-            try await data.happening(try await data.issue(7, "Fault in 42", level: .fatal), "created")
+            try await data.addHistory(try await data.issue(7, "Fault in 42", level: .fatal), "created")
             try await app.runAlerts()
             try await Self.wait(app, "error LIKE 'The mail has not been sent yet: not reached%'")
             #expect(try await app.master("GET", "/crashes/alerts/\(alert)")["lastDelivery.state"] == "\"waiting\"")
@@ -138,7 +138,7 @@ private final class Post: Sendable {
                 $0.staff[.bob] = nil
                 $0.staff[.eve] = .some(nil)
             }
-            try await data.happening(try await data.issue(1), "created")
+            try await data.addHistory(try await data.issue(1), "created")
             try await app.runAlerts()
             try await Self.wait(app, "state = 'dead'")
             #expect(post.addresses() == ["ada@example.org"])
@@ -163,7 +163,7 @@ private final class Post: Sendable {
             let data = try await CrashData(app)
             let alert = try await Self.alert(app, [.ada])
             post.state.withLock { $0.staff = [:] }
-            try await data.happening(try await data.issue(1), "created")
+            try await data.addHistory(try await data.issue(1), "created")
             try await app.runAlerts()
             try await Self.wait(app, "state = 'dead'")
             #expect(post.addresses() == [])
@@ -186,7 +186,7 @@ private final class Post: Sendable {
             #expect(try await app.master("POST", "/crashes/alerts", body).isProblem(.notImplemented, field: "target"))
             let tried = try await app.master("POST", "/crashes/alerts/\(alert)/test")
             #expect(tried["delivered"] == "false" && tried["error"]?.contains("MARTLET_MAIL_HOST") == true, "\(tried)")
-            try await data.happening(try await data.issue(1), "created")
+            try await data.addHistory(try await data.issue(1), "created")
             try await app.runAlerts()
             try await Self.wait(app, "error LIKE 'This server cannot send mail%'")
             post.state.withLock { $0.canSend = true }

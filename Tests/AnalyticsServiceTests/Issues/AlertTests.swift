@@ -122,7 +122,7 @@ import Testing
             let data = try await CrashData(app)
             let (news, returns) = (try await HookReceiver(), try await HookReceiver())
             // Happened before the alert was created.
-            try await data.happening(try await data.issue(1), "created")
+            try await data.addHistory(try await data.issue(1), "created")
             let secret = try await app.alert(#""name":"New","kind":"newIssue""#, at: news).secret
             try await app.alert(#""name":"Back","kind":"regression""#, at: returns)
             try await app.postgres.execute("UPDATE analytics.issue_history SET at = at - interval '1 hour'")
@@ -130,8 +130,8 @@ import Testing
                 try await data.issue(2, "Second", level: .fatal),
                 try await data.issue(3, "Third", regressed: CrashData.day(2))
             )
-            try await data.happening(two, "created")
-            try await data.happening(three, "regressed")
+            try await data.addHistory(two, "created")
+            try await data.addHistory(three, "regressed")
             let firing = app.service.crashes.tracking.alerts.firing
             try await withThrowingTaskGroup { group in
                 for _ in 0..<8 {
@@ -176,9 +176,9 @@ import Testing
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()
             try await app.alert(#""name":"New","kind":"newIssue","pauseSeconds":600"#, at: receiver)
-            try await data.happening(try await data.issue(1), "created")
+            try await data.addHistory(try await data.issue(1), "created")
             try await app.runAlerts()
-            for number in 2...24 { try await data.happening(try await data.issue(Int32(number)), "created") }
+            for number in 2...24 { try await data.addHistory(try await data.issue(Int32(number)), "created") }
             try await app.runAlerts()
             #expect(try await data.count("crash_alert_deliveries") == 1)
             try await app.postgres.execute("UPDATE analytics.crash_alerts SET fired = now() - interval '10 minutes'")
@@ -206,10 +206,10 @@ import Testing
             for (number, (filter, _)) in cases.enumerated() {
                 try await app.alert(#""name":"\#(number)","kind":"newIssue"\#(filter)"#, at: receiver)
             }
-            try await data.happening(try await data.issue(1, level: .fatal, firstRelease: old), "created")
-            try await data.happening(
+            try await data.addHistory(try await data.issue(1, level: .fatal, firstRelease: old), "created")
+            try await data.addHistory(
                 try await data.issue(2, level: .error, firstRelease: old), "created", release: "app@2.0+9")
-            try await data.happening(try await data.issue(3, level: .info), "created")
+            try await data.addHistory(try await data.issue(3, level: .info), "created")
             try await app.runAlerts()
             try await receiver.wait(for: 5)
             for (number, (filter, numbers)) in cases.enumerated() {

@@ -140,7 +140,7 @@ struct CrashData: Sendable {
     }
 
     /// Inserts a history entry that alerts have not processed yet.
-    func happening(_ issue: Int64, _ kind: String, release: String? = nil) async throws {
+    func addHistory(_ issue: Int64, _ kind: String, release: String? = nil) async throws {
         let details = release.map { #"{"release":"\#($0)"}"# } ?? "{}"
         try await postgres.execute(
             """

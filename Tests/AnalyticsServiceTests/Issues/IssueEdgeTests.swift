@@ -97,7 +97,7 @@ import Testing
             let data = try await CrashData(app)
             let receiver = try await HookReceiver()
             try await app.alert(#""name":"New","kind":"newIssue""#, at: receiver)
-            for number in [1, 2] { try await data.happening(try await data.issue(Int32(number)), "created") }
+            for number in [1, 2] { try await data.addHistory(try await data.issue(Int32(number)), "created") }
             while try await app.service.crashes.tracking.alerts.firing.announce() {}
             try await app.postgres.execute("UPDATE analytics.issues SET deleted = now() WHERE number = 1")
             try await app.runAlerts()

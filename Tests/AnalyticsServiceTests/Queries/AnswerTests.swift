@@ -23,7 +23,7 @@ import Testing
 
         /// Mostly at any time within seven weeks, some at midnight or a second before it in one of the zones, and many
         /// shortly after one another.
-        mutating func event(_ persons: [Int]) -> Happening {
+        mutating func event(_ persons: [Int]) -> TestEvent {
             let midnight = one([
                 0, 1_800, 3_600, 13 * 3_600, 13 * 3_600 + 1_800, 18 * 3_600 + 1_800, 4 * 3_600, 5 * 3_600, 23 * 3_600,
             ])
@@ -35,7 +35,7 @@ import Testing
             let time = 1_759_017_600 + Int.random(in: 0..<44, using: &generator) * 86_400 + second
             let kind = one([EventKind.track, .track, .track, .screen, .page, .identify])
             let name = kind == .identify ? "" : kind == .track ? one(["a", "b", "c"]) : one(["Home", "Start", "a"])
-            return Happening("", name, one(persons)) {
+            return TestEvent("", name, one(persons)) {
                 $0.at = AnswerTests.text(time)
                 $0.kind = kind
                 $0.release = one(["1.0", "1.1", ""])
@@ -55,10 +55,10 @@ import Testing
         let id = try await app.space.id
         try await app.postgres.execute(
             "INSERT INTO analytics.people (space, person, account) VALUES (\(id), 101, 1), (\(id), 102, 1)")
-        try await app.happen((0..<150).map { _ in chosen.event([0, 1, 3, 4, 101, 102, 103]) })
+        try await app.record((0..<150).map { _ in chosen.event([0, 1, 3, 4, 101, 102, 103]) })
         try await app.postgres.execute("INSERT INTO analytics.people (space, person, account) VALUES (\(id), 103, 2)")
         // Events that happened earlier also arrive later.
-        for _ in 0..<3 { try await app.happen((0..<80).map { _ in chosen.event([0, 1, 2, 3, 5, 101, 102, 103]) }) }
+        for _ in 0..<3 { try await app.record((0..<80).map { _ in chosen.event([0, 1, 2, 3, 5, 101, 102, 103]) }) }
     }
 
     /// A CTE `e` of events with their person and their day in a time zone.

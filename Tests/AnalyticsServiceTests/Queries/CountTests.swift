@@ -15,7 +15,7 @@ import Testing
     ]
 
     private static func makeNights(_ app: AnalyticsApp) async throws {
-        try await app.happen(night.enumerated().map { Happening($1, "a", $0 + 1) })
+        try await app.record(night.enumerated().map { TestEvent($1, "a", $0 + 1) })
     }
 
     private static let dublin = ["2026-03-28,,false,1,1", "2026-03-29,,false,4,4", "2026-03-30,,false,1,1"]
@@ -54,9 +54,9 @@ import Testing
     {
         try await AnalyticsApp.run { app in
             // Kathmandu is UTC+5:45: its day begins at 18:15.
-            try await app.happen([
-                Happening("2026-05-01T18:14:59Z", "a", 1), Happening("2026-05-01T18:15:00Z", "a", 1),
-                Happening("2026-05-02T18:14:59Z", "a", 2),
+            try await app.record([
+                TestEvent("2026-05-01T18:14:59Z", "a", 1), TestEvent("2026-05-01T18:15:00Z", "a", 1),
+                TestEvent("2026-05-02T18:14:59Z", "a", 2),
             ])
             let question = "counts?from=2026-05-01&to=2026-05-02&people=true&timeZone=Asia/Kathmandu"
             let expected = ["2026-05-01,,false,1,1", "2026-05-02,,false,2,2"]
@@ -80,7 +80,7 @@ import Testing
                 "2026-04-30": [1, 2], "2026-05-01": [1, 3], "2026-05-03": [1], "2026-05-04": [2, 3, 4],
                 "2026-05-05": [4],
             ]
-            try await app.happen(days.flatMap { day, people in people.map { Happening(day + "T12:00:00Z", "a", $0) } })
+            try await app.record(days.flatMap { day, people in people.map { TestEvent(day + "T12:00:00Z", "a", $0) } })
             let span = "from=2026-04-29&to=2026-05-05"
             #expect(
                 try await app.ask("people?interval=day&" + span) == [
@@ -100,8 +100,8 @@ import Testing
     private static func makeGroups(_ app: AnalyticsApp) async throws {
         func event(
             _ hour: Int, _ name: String, _ person: Int, _ release: String, _ plan: String, _ country: String = "IE"
-        ) -> Happening {
-            Happening("2026-05-01T1\(hour):00:00Z", name, person) {
+        ) -> TestEvent {
+            TestEvent("2026-05-01T1\(hour):00:00Z", name, person) {
                 $0.release = release
                 $0.country = country
                 $0.os = "iOS 17.2"
@@ -110,15 +110,15 @@ import Testing
                 $0.properties = plan.isEmpty ? "{}" : #"{"plan":"\#(plan)","cart":{"size":3}}"#
             }
         }
-        try await app.happen([
+        try await app.record([
             event(0, "buy", 1, "1.0", "pro"), event(0, "buy", 1, "1.0", "pro"), event(1, "buy", 2, "1.0", "free"),
             event(1, "buy", 3, "1.1", ""),
             event(2, "look", 1, "1.1", "pro", "DE"), event(2, "look", 2, "1.2", "", "DE"),
             event(3, "leave", 4, "", "free"),
         ])
-        try await app.happen([
-            Happening("2026-05-01T10:00:00Z", "Home", 1) { $0.kind = .screen },
-            Happening("2026-05-01T10:00:00Z", "Start", 2) { $0.kind = .page },
+        try await app.record([
+            TestEvent("2026-05-01T10:00:00Z", "Home", 1) { $0.kind = .screen },
+            TestEvent("2026-05-01T10:00:00Z", "Start", 2) { $0.kind = .page },
         ])
     }
 

@@ -21,10 +21,10 @@ private final class Refusals: Sendable {
     @Test func `Events are read unchanged, page by page, each once`() async throws {
         try await AnalyticsApp.run { app in
             try await app.insert(
-                (1...25).map { Happening("2026-05-01T10:00:00Z", $0 % 5 == 0 ? "five" : "a", $0) }, by: app.postgres)
+                (1...25).map { TestEvent("2026-05-01T10:00:00Z", $0 % 5 == 0 ? "five" : "a", $0) }, by: app.postgres)
             try await app.insert(
                 [
-                    Happening("2026-05-01T10:00:00.250Z", "Home", 255) {
+                    TestEvent("2026-05-01T10:00:00.250Z", "Home", 255) {
                         $0.kind = .screen
                         $0.release = "1.2.3"
                         $0.variants = "checkout=dark"
@@ -57,12 +57,12 @@ private final class Refusals: Sendable {
 
     @Test func `Cells that a spreadsheet would take for formulas are guarded`() async throws {
         try await AnalyticsApp.run { app in
-            try await app.happen([Happening("2026-05-01T10:00:00Z", #"=HYPERLINK("http://evil")"#, 1)])
+            try await app.record([TestEvent("2026-05-01T10:00:00Z", #"=HYPERLINK("http://evil")"#, 1)])
             let answer = try await app.master(
                 "GET", "/analytics/counts?group=event&interval=none&from=2026-05-01&to=2026-05-01&format=csv")
             #expect(answer.text.contains(#""'=HYPERLINK(""http://evil"")""#), "\(answer)")
             // A quote must be doubled even before a combining mark, with which it forms one `Character` in Swift.
-            try await app.happen([Happening("2026-05-02T10:00:00Z", "a\"\u{301},=1", 1)])
+            try await app.record([TestEvent("2026-05-02T10:00:00Z", "a\"\u{301},=1", 1)])
             let marked = try await app.master(
                 "GET", "/analytics/counts?group=event&interval=none&from=2026-05-02&to=2026-05-02&format=csv")
             #expect(Array(marked.text.utf8).firstRange(of: Array("\"a\"\"\u{301},=1\"".utf8)) != nil, "\(marked)")
@@ -75,9 +75,9 @@ private final class Refusals: Sendable {
             func at(_ minutes: Double) -> String { Self.text(now.addingTimeInterval(-60 * minutes)) }
             try await app.insert(
                 [
-                    Happening(at(0), "a", 1), Happening(at(5), "a", 2), Happening(at(5), "b", 1),
-                    Happening(at(25), "Home", 1) { $0.kind = .screen },
-                    Happening(at(31), "a", 3),
+                    TestEvent(at(0), "a", 1), TestEvent(at(5), "a", 2), TestEvent(at(5), "b", 1),
+                    TestEvent(at(25), "Home", 1) { $0.kind = .screen },
+                    TestEvent(at(31), "a", 3),
                 ], by: app.postgres)
             let answer = try await app.master("GET", "/analytics/live")
             #expect(answer["events"] == "4" && answer["people"] == "2" && answer["count"] == "30", "\(answer)")

@@ -27,17 +27,17 @@ import Testing
             .init(name: "basket", kind: .ratio, event: "buy", property: "price", denominatorEvent: "view"),
         ])
 
-    /// 2026-05-01, UTC. Control: 1 buys for 10 and 5 after two views, 2 buys nothing. Dark: 3 buys for 7 after one
-    /// view; its earlier events do not count. 4 was given both variations.
+    /// Events of 2026-05-01, UTC. Control: person 1 buys for 10 and for 5 after two views; person 2 buys nothing. Dark:
+    /// person 3 buys for 7 after one view, and their earlier events do not count. Person 4 was given both variations.
     private static func makeExperiment(_ app: AnalyticsApp) async throws {
-        func event(_ minute: Int, _ name: String, _ person: Int, _ variants: String, _ price: String = "") -> Happening
+        func event(_ minute: Int, _ name: String, _ person: Int, _ variants: String, _ price: String = "") -> TestEvent
         {
-            Happening("2026-05-01T10:\(10 + minute):00Z", name, person) {
+            TestEvent("2026-05-01T10:\(10 + minute):00Z", name, person) {
                 $0.variants = variants
                 $0.properties = price.isEmpty ? "{}" : #"{"price":\#(price)}"#
             }
         }
-        try await app.happen([
+        try await app.record([
             event(0, "view", 1, "checkout=control"), event(1, "view", 1, "checkout=control, size=b"),
             event(2, "buy", 1, "checkout=control", "10"),
             event(3, "buy", 1, "", "5"), event(0, "open", 2, "a=b, checkout=control"), event(0, "buy", 3, "", "100"),
@@ -77,8 +77,8 @@ import Testing
     func `An extreme number counts as zero and does not spoil other results`(_ price: String) async throws {
         try await AnalyticsApp.run { app in
             try await Self.makeExperiment(app)
-            try await app.happen([
-                Happening("2026-05-01T10:20:00Z", "buy", 3) {
+            try await app.record([
+                TestEvent("2026-05-01T10:20:00Z", "buy", 3) {
                     $0.variants = "checkout=dark"
                     $0.properties = #"{"price":\#(price)}"#
                 }
@@ -92,15 +92,16 @@ import Testing
         async throws
     {
         try await AnalyticsApp.run { app in
-            func event(_ day: Int, _ person: Int, _ price: String, _ variants: String = "") -> Happening {
-                Happening("2026-05-\(day < 10 ? "0" : "")\(day)T10:00:00Z", "buy", person) {
+            func event(_ day: Int, _ person: Int, _ price: String, _ variants: String = "") -> TestEvent {
+                TestEvent("2026-05-\(day < 10 ? "0" : "")\(day)T10:00:00Z", "buy", person) {
                     $0.variants = variants
                     $0.properties = #"{"price":\#(price)}"#
                 }
             }
-            // The experiment runs on 2026-05-20. In the week before, 1 had bought for 3 and 4, and earlier for 50. 2
-            // had bought before its own first event, partly within the experiment's days. 3 bought nothing.
-            try await app.happen([
+            // The experiment starts on 2026-05-20. Person 1 bought for 3 and 4 in the week before, and for 50 earlier.
+            // Person 2 bought before their own first exposure, partly within the experiment's days. Person 3 bought
+            // nothing before.
+            try await app.record([
                 event(10, 1, "50"), event(14, 1, "3"), event(19, 1, "4"), event(20, 1, "10", "checkout=control"),
                 event(21, 1, "1"),
                 event(15, 2, "100"), event(20, 2, "5"), event(23, 2, "2", "checkout=control"),
@@ -116,7 +117,7 @@ import Testing
             let answer = try await Self.post(app, "/internal/analytics/experiments", question)
             let sums = try JSONDecoder().decode(ExperimentSums.self, from: Data(answer.text.utf8))
             #expect(sums.units == ["control": 2, "dark": 1] && sums.multipleExposures == 0, "\(answer)")
-            // 11 and 7 (3 and 4); 2 and 5, because 100 is eight days before.
+            // Person 1: 11 in the experiment, 7 (3 and 4) before. Person 2: 2 and 5, as the 100 is eight days before.
             #expect(
                 sums.metrics["spent"] == [
                     "control": .init(
@@ -239,7 +240,7 @@ import Testing
                     "\(minute) \($0.service) \($0.statusClass) \($0.count * times) \(Int($0.microseconds) * times)"
                 }.sorted()
             }
-            // Each run takes a day at most: the first one the row that is too old.
+            // Each run converts at most one day. The first run deletes the row that is too old.
             try await store.prune()
             async let one: Void = store.prune()
             async let other: Void = store.prune()
@@ -248,7 +249,7 @@ import Testing
             #expect(try await rows() == expected(0, times: 3) + expected(60, times: 1))
             let total: Int = try await app.postgres.query(
                 "SELECT sum(count)::bigint FROM analytics.request_counts")[0].decode(0)
-            #expect(total == Self.report().counts.reduce(0) { $0 + $1.count } * 5, "with those of today")
+            #expect(total == Self.report().counts.reduce(0) { $0 + $1.count } * 5, "including the counts of today")
         }
     }
 

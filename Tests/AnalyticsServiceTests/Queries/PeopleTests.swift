@@ -9,9 +9,9 @@ import Testing
     @Test func `A session ends after more than 30 minutes without events`() async throws {
         try await AnalyticsApp.run { app in
             let times = ["10:00:00", "10:30:00", "11:00:00", "11:30:01", "23:50:00"]
-            try await app.happen(
-                times.map { Happening("2026-05-01T\($0)Z", "a", 1) } + [
-                    Happening("2026-05-02T00:10:00Z", "a", 1), Happening("2026-05-01T10:00:00Z", "a", 2),
+            try await app.record(
+                times.map { TestEvent("2026-05-01T\($0)Z", "a", 1) } + [
+                    TestEvent("2026-05-02T00:10:00Z", "a", 1), TestEvent("2026-05-01T10:00:00Z", "a", 2),
                 ])
             // Person 1: an hour, a moment, and 20 minutes across midnight. Person 2: a moment.
             #expect(
@@ -23,10 +23,10 @@ import Testing
     @Test(arguments: [[0, 1, 2, 3, 4], [4, 3, 2, 1, 0], [0, 4, 2, 1, 3], [2, 0, 4, 3, 1]], [1, 2, 5])
     func `Sessions do not depend on the order in which events arrive`(_ order: [Int], _ portion: Int) async throws {
         try await AnalyticsApp.run { app in
-            let events = ["10:00", "10:20", "10:50", "11:19", "11:50"].map { Happening("2026-05-01T\($0):00Z", "a", 1) }
+            let events = ["10:00", "10:20", "10:50", "11:19", "11:50"].map { TestEvent("2026-05-01T\($0):00Z", "a", 1) }
             var rest = order[...]
             while !rest.isEmpty {
-                try await app.happen(rest.prefix(portion).map { events[$0] })
+                try await app.record(rest.prefix(portion).map { events[$0] })
                 rest = rest.dropFirst(portion)
             }
             // A session of 79 minutes and, 31 minutes later, one of a moment.
@@ -37,8 +37,8 @@ import Testing
     /// First seen: 1 and 2 on Monday 2026-05-04, 3 on Tuesday, 4 on the next Monday.
     private static func makeReturns(_ app: AnalyticsApp) async throws {
         let days = ["04": [1, 2], "05": [1, 3], "06": [3], "11": [1, 2, 4], "12": [3]]
-        try await app.happen(
-            days.flatMap { day, people in people.map { Happening("2026-05-\(day)T12:00:00Z", "a", $0) } })
+        try await app.record(
+            days.flatMap { day, people in people.map { TestEvent("2026-05-\(day)T12:00:00Z", "a", $0) } })
     }
 
     @Test func `Daily retention follows the persons first seen on each day`() async throws {
@@ -66,8 +66,8 @@ import Testing
         }
     }
 
-    private static func at(_ minute: Int, _ name: String, _ person: Int) -> Happening {
-        Happening("2026-05-01T10:\(minute < 10 ? "0" : "")\(minute):00Z", name, person)
+    private static func at(_ minute: Int, _ name: String, _ person: Int) -> TestEvent {
+        TestEvent("2026-05-01T10:\(minute < 10 ? "0" : "")\(minute):00Z", name, person)
     }
 
     private static let ways: [([(Int, String, Int)], [Int])] = [
@@ -104,7 +104,7 @@ import Testing
         async throws
     {
         try await AnalyticsApp.run { app in
-            try await app.happen(events.map { Self.at($0.0, $0.1, $0.2) })
+            try await app.record(events.map { Self.at($0.0, $0.1, $0.2) })
             let body = #"{"steps":["open","cart","buy"],"windowSeconds":600}"#
             let answer = try await app.master("POST", "/analytics/funnel?from=2026-05-01&to=2026-05-01", body)
             #expect((0..<3).map { answer["data.\($0).people"] } == expected.map { "\($0)" }, "\(answer)")
@@ -139,7 +139,7 @@ import Testing
             for step in 0..<(reached.max() ?? 0) { expected[step] += 1 }
         }
         try await AnalyticsApp.run { [events, expected] app in
-            try await app.happen(events.map { Self.at($0.minute, $0.name, $0.person) })
+            try await app.record(events.map { Self.at($0.minute, $0.name, $0.person) })
             let body = #"{"steps":["a","b","c","d"],"windowSeconds":\#(window * 60)}"#
             let answer = try await app.master("POST", "/analytics/funnel?from=2026-05-01&to=2026-05-01", body)
             #expect((0..<4).map { answer["data.\($0).people"] } == expected.map { "\($0)" }, "\(events)")
@@ -150,7 +150,7 @@ import Testing
         try await AnalyticsApp.run { app in
             try await app.postgres.execute(
                 "INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")
-            try await app.happen([
+            try await app.record([
                 Self.at(0, "open", 70), Self.at(1, "buy", 7), Self.at(0, "open", 2), Self.at(0, "open", 3),
                 Self.at(0, "open", 4),
             ])

@@ -26,7 +26,7 @@ import Testing
             let others = (0..<3).map { _ in app.database.client(for: "analytics") }
             for round in 1...4 {
                 try await app.insert(
-                    (0..<50).map { Happening("2026-05-0\(round)T10:00:00Z", "a", $0 + 1) }, by: app.postgres)
+                    (0..<50).map { TestEvent("2026-05-0\(round)T10:00:00Z", "a", $0 + 1) }, by: app.postgres)
                 try await withThrowingTaskGroup(of: Void.self) { group in
                     for client in others {
                         group.addTask { while try await RollUpStore(postgres: client).step()?.isLast == false {} }
@@ -47,11 +47,11 @@ import Testing
     {
         try await AnalyticsApp.run { app in
             let other = app.database.client(for: "analytics")
-            try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
+            try await app.record([TestEvent("2026-05-01T10:00:00Z", "a", 1)])
             try await other.withTransaction { transaction in
                 try await app.insert(
-                    [Happening("2026-05-01T10:00:00Z", "a", 2), Happening("2026-05-01T10:00:00Z", "a", 3)], transaction)
-                try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 4)])
+                    [TestEvent("2026-05-01T10:00:00Z", "a", 2), TestEvent("2026-05-01T10:00:00Z", "a", 3)], transaction)
+                try await app.record([TestEvent("2026-05-01T10:00:00Z", "a", 4)])
                 #expect(try await Self.total(app) == [2, 2, 2, 2, 0])
             }
             try await app.rollUp()
@@ -67,7 +67,7 @@ import Testing
             struct Stop: Error {}
             try await app.makeDay()
             try? await app.postgres.withTransaction { transaction in
-                try await app.insert([Happening("2026-05-01T10:00:00Z", "a", 2)], transaction)
+                try await app.insert([TestEvent("2026-05-01T10:00:00Z", "a", 2)], transaction)
                 throw Stop()
             }
             try await app.rollUp()
@@ -79,9 +79,9 @@ import Testing
         async throws
     {
         try await AnalyticsApp.run { app in
-            try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
+            try await app.record([TestEvent("2026-05-01T10:00:00Z", "a", 1)])
             try await app.postgres.execute("UPDATE analytics.rollups SET epoch = 'another', seen = '1:1:'")
-            try await app.happen([Happening("2026-05-01T11:00:00Z", "a", 2)])
+            try await app.record([TestEvent("2026-05-01T11:00:00Z", "a", 2)])
             #expect(try await Self.total(app) == [2, 2, 2, 2, 0])
         }
     }
@@ -90,7 +90,7 @@ import Testing
         let server = try await PostgresServer.start()
         do {
             try await AnalyticsApp.run(on: MigratedDatabase.make(on: server)) { app in
-                try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
+                try await app.record([TestEvent("2026-05-01T10:00:00Z", "a", 1)])
                 _ = try await server.spendTransactions(100)
                 try await app.rollUp()
                 _ = try await server.spendTransactions(100)
@@ -98,7 +98,7 @@ import Testing
                 try await server.start()
                 try await eventually("PostgreSQL answers again") { (try? await app.postgres.query("SELECT 1")) != nil }
                 for person in 2...30 {
-                    try await app.insert([Happening("2026-05-01T10:00:00Z", "a", person)], by: app.postgres)
+                    try await app.insert([TestEvent("2026-05-01T10:00:00Z", "a", person)], by: app.postgres)
                 }
                 try await app.rollUp()
                 #expect(try await Self.total(app) == [30, 30, 30, 30, 0])
@@ -113,8 +113,8 @@ import Testing
 
     @Test func `A late event changes the buckets of the time when it happened`() async throws {
         try await AnalyticsApp.run { app in
-            try await app.happen([Happening("2026-05-03T10:00:00Z", "a", 1)])
-            try await app.happen([Happening("2026-05-01T23:00:00Z", "a", 1), Happening("2026-05-03T10:00:00Z", "b", 1)])
+            try await app.record([TestEvent("2026-05-03T10:00:00Z", "a", 1)])
+            try await app.record([TestEvent("2026-05-01T23:00:00Z", "a", 1), TestEvent("2026-05-03T10:00:00Z", "b", 1)])
             #expect(
                 try await app.ask("counts?from=2026-05-01&to=2026-05-03") == [
                     "2026-05-01,,false,1,", "2026-05-03,,false,2,",
@@ -129,16 +129,16 @@ import Testing
     @Test func `Days are rebuilt in another time zone from the same events`() async throws {
         try await AnalyticsApp.run { app in
             let night = [
-                Happening("2026-05-01T23:30:00Z", "a", 1), Happening("2026-05-02T12:00:00Z", "a", 1),
-                Happening("2026-05-02T12:00:00Z", "a", 2),
+                TestEvent("2026-05-01T23:30:00Z", "a", 1), TestEvent("2026-05-02T12:00:00Z", "a", 1),
+                TestEvent("2026-05-02T12:00:00Z", "a", 2),
             ]
-            try await app.happen(night)
+            try await app.record(night)
             let question = "counts?from=2026-05-01&to=2026-05-02&people=true"
             #expect(try await app.ask(question) == ["2026-05-01,,false,1,1", "2026-05-02,,false,2,2"])
             try await app.use(timeZone: "Europe/Berlin")
             #expect(try await app.ask(question) == ["2026-05-02,,false,3,2"])
             #expect(try await app.master("GET", "/analytics/" + question)["source"] == #""rolled""#)
-            try await app.happen([Happening("2026-05-01T21:59:59Z", "a", 3)])
+            try await app.record([TestEvent("2026-05-01T21:59:59Z", "a", 3)])
             #expect(try await app.ask(question) == ["2026-05-01,,false,1,1", "2026-05-02,,false,3,2"])
             try await app.use(timeZone: "UTC")
             #expect(try await app.ask(question) == ["2026-05-01,,false,2,2", "2026-05-02,,false,2,2"])
@@ -202,7 +202,7 @@ import Testing
                 "INSERT INTO analytics.person_starts (space, number, first_at) SELECT \(id), 16384 + n, now() FROM generate_series(1, 3) AS n"
             )
             let day = Date().formatted(.iso8601.year().month().day())
-            try await app.happen([Happening("\(day)T00:00:00Z", "a", 9)])
+            try await app.record([TestEvent("\(day)T00:00:00Z", "a", 9)])
             try await app.postgres.execute("UPDATE analytics.person_numbers SET number = 4 WHERE person = 9")
             try await app.postgres.execute("UPDATE analytics.person_starts SET number = 4 WHERE number > 16387")
             try await app.postgres.execute("UPDATE analytics.people_sets SET chunk = 0")
@@ -212,7 +212,7 @@ import Testing
                 return try await app.count("analytics.person_numbers") == 1
             }
             #expect(try await app.count("analytics.person_starts WHERE number = 4") == 1)
-            try await app.happen([Happening("\(day)T00:00:00Z", "a", 1), Happening("\(day)T00:00:00Z", "a", 9)])
+            try await app.record([TestEvent("\(day)T00:00:00Z", "a", 1), TestEvent("\(day)T00:00:00Z", "a", 9)])
             #expect(try await app.ask("people?from=\(day)&to=\(day)") == ["\(day),2,2"])
         }
     }
@@ -233,10 +233,10 @@ import Testing
         try await AnalyticsApp.run { app in
             // Recent events, because sessions that can no longer change are removed when the service starts.
             let day = Date(timeIntervalSinceNow: -2 * 86_400).formatted(.iso8601.year().month().day())
-            try await app.happen([Happening("\(day)T10:00:00Z", "a", 70)])
+            try await app.record([TestEvent("\(day)T10:00:00Z", "a", 70)])
             try await app.postgres.execute(
                 "INSERT INTO analytics.people (space, person, account) VALUES (\(try await app.space.id), 70, 7)")
-            try await app.happen([Happening("\(day)T10:05:00Z", "a", 7), Happening("\(day)T10:06:00Z", "a", 70)])
+            try await app.record([TestEvent("\(day)T10:05:00Z", "a", 7), TestEvent("\(day)T10:06:00Z", "a", 70)])
             #expect(try await app.ask("people?from=\(day)&to=\(day)") == ["\(day),1,1"])
             let sessions = try await app.ask("sessions?from=\(day)&to=\(day)")
             #expect(sessions == ["\(day),1,360.0"])
@@ -245,12 +245,12 @@ import Testing
 
     @Test func `A roll-up that began before the last one does not move the watermark back`() async throws {
         try await AnalyticsApp.run { app in
-            try await app.happen([Happening("2026-05-01T10:00:00Z", "a", 1)])
+            try await app.record([TestEvent("2026-05-01T10:00:00Z", "a", 1)])
             // Suppose that the last roll-up began two seconds after the one that follows here.
             try await app.postgres.execute("UPDATE analytics.rollups SET reached = now() + interval '2 seconds'")
             _ = try await app.service.questions.rollUp.catchUp()
             try await Task.sleep(for: .seconds(2))
-            try await app.happen([Happening("2026-05-01T10:05:00Z", "a", 1)])
+            try await app.record([TestEvent("2026-05-01T10:05:00Z", "a", 1)])
             let lines = try await app.ask("counts?from=2026-05-01&to=2026-05-01")
             #expect(lines.count == 1 && lines[0].hasPrefix("2026-05-01,,false,2"), "\(lines)")
         }
@@ -262,7 +262,7 @@ import Testing
             try await app.postgres.execute(
                 "INSERT INTO analytics.person_numbers (space, person, number) SELECT \(id), n, n * 5000 FROM generate_series(1, 10) AS n"
             )
-            try await app.happen((1...20).map { Happening("2026-05-01T10:00:00Z", "a", $0) })
+            try await app.record((1...20).map { TestEvent("2026-05-01T10:00:00Z", "a", $0) })
             #expect(try await app.ask("people?from=2026-05-01&to=2026-05-01") == ["2026-05-01,20,20"])
             let chunks: Int = try await app.postgres.query(
                 "SELECT count(*) FROM analytics.people_sets WHERE dimension = 0")[0].decode(0)

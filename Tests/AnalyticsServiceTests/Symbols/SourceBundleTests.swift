@@ -31,7 +31,7 @@ import Testing
         let bundle = try await SourceBundle(of: ObjectSource(archive))
         #expect(bundle.debugID.description == Self.id && bundle.architecture == "x86_64")
         #expect(try await bundle.text(of: Self.path) == Self.text)
-        #expect(try await bundle.text(of: "files/main.c") == nil, "not by the entry's name")
+        #expect(try await bundle.text(of: "files/main.c") == nil, "not found by the name of the entry")
         #expect(try await bundle.text(of: "/etc/passwd") == nil)
         let part = try #require(try await ObjectFile.parts(of: ObjectSource(archive)).first)
         #expect(part.kind == .sources && part.range == 0..<archive.count)

@@ -216,7 +216,7 @@ import Testing
             let sweep = app.service.symbols.sweep
             try await sweep.tidy()
             try await sweep.removeOrphans(before: Date().addingTimeInterval(60))
-            #expect(try await app.symbolBlobs().count == 5, "nothing is old, nothing is an orphan")
+            #expect(try await app.symbolBlobs().count == 5, "no blob is old or orphaned")
             try await app.postgres.execute("UPDATE analytics.symbol_chunks SET touched = now() - interval '7 hours'")
             try await sweep.tidy()
             #expect(try await app.symbolRows("symbol_chunks") == 0)

@@ -299,7 +299,7 @@ import Testing
             try await app.service.tickets.feedback.store(Feedback(message: "m", files: pictures), in: space)
             #expect(try await app.ask("GET", "/tickets/2")["attachmentCount"] == "1")
             #expect(
-                try await app.ask("GET", "/tickets/2/attachments/1").status == 200, "the bytes of the one that is there"
+                try await app.ask("GET", "/tickets/2/attachments/1").status == 200, "the stored one has its bytes"
             )
             #expect(try await blobs() == 1)
 
@@ -338,7 +338,7 @@ import Testing
             #expect(
                 try await app.client("POST", "/feedback", #"{"message":"m","screenshot":"\#(Self.png)"}"#).status == 204
             )
-            #expect(try await app.ask("GET", "/tickets/2")["attachmentCount"] == "0", "the words alone")
+            #expect(try await app.ask("GET", "/tickets/2")["attachmentCount"] == "0", "only the text was stored")
             let space = try await app.service.spaces.space(of: "app1", .live)
             #expect(
                 try await app.service.tickets.attachments.files.list(

@@ -49,7 +49,8 @@ import Testing
                 history["data.1.field"] == "\"sprint\"" && history["data.1.before"] == "1"
                     && history["data.1.after"] == "2", "\(history)")
             #expect(try await app.ask("GET", "/tickets/4/history")["count"] == "1")
-            #expect(try await app.ask("POST", "/tickets/6/restore")["sprint"] == "2", "those in the bin go along")
+            #expect(
+                try await app.ask("POST", "/tickets/6/restore")["sprint"] == "2", "deleted tickets move, too")
 
             let before = try await app.fingerprint()
             #expect(
@@ -65,7 +66,7 @@ import Testing
             try await app.ask("POST", "/tickets/sprints/2/start")
             #expect(try await app.ask("POST", "/tickets/sprints/2/close").status == 200)
             #expect(
-                try await app.numbers("?sprint=none") == [6, 5, 3, 2, 1], "without another one they go to the backlog")
+                try await app.numbers("?sprint=none") == [6, 5, 3, 2, 1], "without a sprint they go to the backlog")
         }
     }
 

@@ -147,12 +147,12 @@ import Testing
             #expect(try await app.numbers("?deleted=true") == [3])
             #expect(try await app.ask("POST", "/tickets/2/restore").isProblem(.ticketNotFound))
             #expect(try await app.ask("GET", "/tickets/1")["links"] == "[]")
-            #expect(try await count() == 4, "all are younger than an hour")
+            #expect(try await count() == 4, "all blobs are younger than an hour")
             // Tickets do not age by this clock: only blobs and the bin are compared with it.
             try await app.postgres.execute(
                 "UPDATE analytics.tickets SET deleted = now() + interval '100 days' WHERE number = 3")
             await housekeeping.cleanUp(at: Date() + 2 * day)
-            #expect(try await count() == 4, "two were seen without a row just now")
+            #expect(try await count() == 4, "two blobs were found without a row just now")
             await housekeeping.cleanUp(at: Date() + 8 * day)
             #expect(try await count() == 4)
             await housekeeping.cleanUp(at: Date() + 10 * day)

@@ -49,7 +49,8 @@ import Testing
                     "\"commented\"", "\"commented\"", "\"commented\"", "\"commentEdited\"", "\"commentDeleted\"",
                     "\"commentDeleted\"", "\"commented\"",
                 ])
-            #expect(try await app.ask("GET", "/tickets/1")["revision"] == "1", "who edits the ticket is not disturbed")
+            #expect(
+                try await app.ask("GET", "/tickets/1")["revision"] == "1", "a comment does not conflict with an edit")
         }
     }
 
@@ -188,7 +189,7 @@ import Testing
             var changes = try await store.changes(in: space, after: generation, limit: 10)
             #expect(changes.numbers?.sorted() == [1, 2] && changes.generation == generation + 1)
             #expect(try await acts(1) == [#""issueDetached" 1 null"#, #""issueAttached" null 2"#])
-            #expect(try await acts(2) == [#""issueDetached" 1 null"#], "the ticket has the other issue already")
+            #expect(try await acts(2) == [#""issueDetached" 1 null"#], "the ticket is linked to issue 2 already")
             // The number of the merged issue now stands for the issue it was merged into.
             #expect(try await app.numbers("?issue=1") == [2, 1])
             #expect(try await app.ask("POST", "/tickets/3/issues", #"{"issues":[1]}"#).numbers("issues") == [2])
@@ -294,7 +295,8 @@ import Testing
             #expect(
                 try await app.ask("PATCH", "/tickets/labels/later", ##"{"color":"#000000"}"##)["color"] == "\"#000000\""
             )
-            #expect(try await app.ask("GET", "/tickets/1")["revision"] == "2", "a color is nothing of the ticket")
+            #expect(
+                try await app.ask("GET", "/tickets/1")["revision"] == "2", "a label's color is not part of the ticket")
             let list = try await app.ask("GET", "/tickets/labels")
             #expect(list["data.0.name"] == "\"Later\"" && list["data.1.tickets"] == "2", "\(list)")
             #expect(try await app.ask("DELETE", "/tickets/labels/UI").status == 204)

@@ -86,7 +86,8 @@ import Testing
             #expect(try await apps.send("GET", "").all("id") == [other])
             #expect(try await apps.send("GET", "?archived=true").all("id") == [id])
             #expect(try await apps.send("GET", "/\(id)").string("name") == "Shop")
-            #expect(try await apps.send("POST", "/\(id)/archive").text == archived.text, "twice is once")
+            #expect(
+                try await apps.send("POST", "/\(id)/archive").text == archived.text, "archiving twice changes nothing")
             for (method, path, body) in [
                 ("PATCH", "", #"{"name":"x"}"#), ("POST", "/keys", #"{"kind":"secret"}"#),
                 ("POST", "/versions", #"{"number":"1"}"#),

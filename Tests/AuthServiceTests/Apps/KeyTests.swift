@@ -273,7 +273,8 @@ import Testing
                 try await storekeeper.send("POST", "/\(id)/keys", #"{"kind":"master","scopes":["storage","files"]}"#)
                     .status == 201)
             #expect(try await keeper.send("POST", "/\(id)/keys", #"{"kind":"secret"}"#).status == 201)
-            #expect(try await keeper.send("DELETE", "/\(id)/keys/\(wide)").status == 204, "ending one opens nothing")
+            #expect(
+                try await keeper.send("DELETE", "/\(id)/keys/\(wide)").status == 204, "revoking a key grants nothing")
         }
     }
 

@@ -161,7 +161,7 @@ import Testing
         }
     }
 
-    @Test func `A token counts once, even when sent many times at once`() async throws {
+    @Test func `A token works once, even when sent many times at once`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             let token = try provider.token()

@@ -144,8 +144,7 @@ import Testing
         }
     }
 
-    @Test func `Without a mail server no invitation is mailed, and only our own processes may order one`() async throws
-    {
+    @Test func `Without a mail server no invitation is mailed, and only services may request one`() async throws {
         try await UserClient.run { client in
             #expect(try await order(client, to: "ada@example.org") == .noMailServer)
             let refused = try await client.auth.gateway.acting(as: nil).post("/internal/mail/role-invitations", "{}")

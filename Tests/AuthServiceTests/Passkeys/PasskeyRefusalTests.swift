@@ -158,7 +158,7 @@ import Testing
         }
     }
 
-    @Test func `A proof counts once, even when sent many times at once, and nowhere else`() async throws {
+    @Test func `A proof works once, even when sent many times at once, and nowhere else`() async throws {
         try await UserClient.runWithPasskeys { client in
             var device = SoftPasskey()
             let tokens = try await client.signUp(by: &device)
@@ -187,7 +187,7 @@ import Testing
         }
     }
 
-    @Test func `A registration counts once, even when sent many times at once, and for its user only`() async throws {
+    @Test func `A registration works once, even when sent many times at once, and for its user only`() async throws {
         try await UserClient.runWithPasskeys { client in
             let (anna, berta) = (try await client.signUp(), try await client.signUp("berta"))
             var device = SoftPasskey()

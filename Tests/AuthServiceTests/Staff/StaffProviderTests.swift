@@ -28,7 +28,7 @@ import Testing
             let code = try provider.approve(url)
             let back = try await client.callBack(["code": code, "state": state])
             #expect(
-                try await client.callBack(["code": code, "state": state]).isProblem(.invalidLink), "a state counts once"
+                try await client.callBack(["code": code, "state": state]).isProblem(.invalidLink), "a state works once"
             )
             let call = try fields(inQueryOf: try #require(back.header("location")))
             let own = try #require(call["code"])
@@ -62,7 +62,7 @@ import Testing
         }
     }
 
-    @Test func `An address alone, or an unverified one, signs no one in`() async throws {
+    @Test func `An address that is not linked, or not verified, signs no one in`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             // A staff member whose user name equals the address is not linked to the provider's account.
             let id = try await client.make("carla@example.org", isAdministrator: true, by: root)
@@ -243,7 +243,7 @@ import Testing
         }
     }
 
-    @Test func `A hostile issuer, another's verifier and another address are refused`() async throws {
+    @Test func `Forged claims, a wrong code verifier and an unknown redirect address are refused`() async throws {
         try await StaffClient.run { client, root, provider async throws in
             let id = try await client.make("berta", by: root)
             #expect(try await client.link(id, #"{"subject":"s-1"}"#, as: root).status == 200)

@@ -68,7 +68,7 @@ import Testing
                 ).map { try $0.decode(0) }
             }
             try await store.prune(at: Self.noon + 3_600)
-            #expect(try await left() == [51, 50], "the hour may still grow")
+            #expect(try await left() == [51, 50], "the current hour is kept")
             try await store.prune(at: Self.noon + 3_601)
             #expect(try await left() == [31, 31])
             try await store.prune(at: Self.noon + 32 * 86_400)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AuthService
 
-/// The staff of a server, called like a console calls it through the gateway.
+/// Calls auth as the dashboard does for staff, through the gateway.
 struct StaffClient: Sendable {
     static let password = "correct horse battery"
 

@@ -10,7 +10,7 @@ import Testing
 
 @testable import AuthService
 
-/// The users of an app, called like an app on a device and like its server.
+/// Calls auth as an app does for its users, and as the app's server does.
 struct UserClient: Sendable {
     let auth: AuthApp
     let app: App
@@ -34,7 +34,7 @@ struct UserClient: Sendable {
             sessionID: tokens?.sessionID)
     }
 
-    /// - Parameter tokens: Of the signed-in user, as checked by the gateway.
+    /// - Parameter tokens: The signed-in user's tokens, which count as verified by the gateway.
     func send(
         _ method: String, _ path: String, _ body: String? = nil, as tokens: Tokens? = nil,
         headers: [String: String] = [:]

@@ -23,26 +23,26 @@ import Testing
                 first["spaces.0.config.version"] == #""7.1""# && first["spaces.0.translation"] == nil
                     && first["spaces.0.appID"] == #""app1""#, "\(first)")
             let answer = try await app.client("GET", "/remote/1.0")
-            #expect(first["spaces.0.config.date"] == answer["config.date"], "one moment, spelled alike")
+            #expect(first["spaces.0.config.date"] == answer["config.date"], "the same date in the same format")
 
             try #require(await app.publish(.configuration, "2.0", "{}").status == 200)
             try #require(await app.publish(.translation, "1.0", #"{"version":"1.0"}"#).status == 200)
             var test = app
             test.environment = .test
             try #require(await test.publish(.configuration, "1.0", #"{"version":"t"}"#).status == 200)
-            let all = try await settled(storage) {
+            let all = try await poll(storage) {
                 $0.spaces.contains { $0.translation != nil }
                     && $0.spaces.contains { $0.environment == .test && $0.config != nil }
             }
             let live = try #require(all.spaces.first { $0.environment == .live })
             #expect(
                 live.config?.version == "1" && live.translation?.version == "1.0~1",
-                "translations are called as their path has it")
+                "the version of a translation begins with the name in its path")
             #expect(all.spaces.count == 2)
             #expect(all.spaces.first { $0.environment == .test }?.config?.version == "t")
 
             try #require(await app.master("POST", "/config/configuration/2.0/withdraw").status == 204)
-            _ = try await settled(storage) { versions in versions.spaces.contains { $0.config?.version == "7.1" } }
+            _ = try await poll(storage) { versions in versions.spaces.contains { $0.config?.version == "7.1" } }
         }
     }
 
@@ -57,17 +57,17 @@ import Testing
 
     private static let kinds = Kinds([.configuration: ConfigurationKind(), .translation: PlainKind()])
 
-    private func settled(_ storage: ServiceClient, _ isMeant: (LiveVersions) -> Bool) async throws -> LiveVersions {
+    private func poll(_ storage: ServiceClient, _ isExpected: (LiveVersions) -> Bool) async throws -> LiveVersions {
         var number: Int64 = -1
         for _ in 0..<100 {
             let answer = try await storage.get("/internal/config/live?after=\(number)&wait=5")
             guard answer.status == 200 else { continue }
             let versions = try JSONDecoder().decode(LiveVersions.self, from: Data(answer.text.utf8))
-            if isMeant(versions) { return versions }
+            if isExpected(versions) { return versions }
             number = versions.number
         }
-        throw NeverCame()
+        throw NeverArrived()
     }
 
-    private struct NeverCame: Error {}
+    private struct NeverArrived: Error {}
 }

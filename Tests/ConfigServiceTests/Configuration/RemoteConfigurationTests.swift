@@ -53,7 +53,7 @@ import Testing
                     && changed["controllers.0.objectsList.0.objectProperties.text"] == #""Lecture""#)
             #expect(
                 try await app.client("POST", "/remote", #"{"appVersion":"2.4.2","theme":"Light"}"#).text
-                    == changed.text, "asked either way")
+                    == changed.text, "GET and POST give the same answer")
         }
     }
 
@@ -100,7 +100,7 @@ import Testing
             #expect(try await app.client("GET", "/remote/1.0", user: "u1")["mainSettings.menu"] == #""staff""#)
             #expect(
                 try await app.client("POST", "/remote", #"{"appVersion":"1.0","attributes":{"userId":"u1"}}"#).text
-                    == plain.text, "nobody becomes a user by saying so")
+                    == plain.text, "attributes cannot claim a user's id")
             let premium = try await app.client(
                 "POST", "/remote", #"{"appVersion":"1.0","attributes":{"plan":"premium"}}"#)
             #expect(premium["controllers.0.objectsList.0.objectProperties"] == #"{"isHidden":true}"#)

@@ -98,7 +98,7 @@ import Testing
             #expect(try await app.master("POST", "/config/flags/default/preview").isProblem(.notFound))
             try #require(
                 try await app.master("DELETE", "/config/definition/kick-in", headers: ["if-match": "*"]).status == 204)
-            #expect(try await app.client("GET", link).isProblem(.documentNotFound), "it ends with the draft")
+            #expect(try await app.client("GET", link).isProblem(.documentNotFound), "the preview ends with the draft")
             try #require(try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn).status == 200)
             #expect(
                 try await app.client("GET", link).isProblem(.documentNotFound),

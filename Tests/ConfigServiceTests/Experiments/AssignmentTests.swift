@@ -119,7 +119,7 @@ import Testing
         }
         #expect(variation(["checkout": [0: "control"]]) == "control" && variation(["checkout": [0: "dark"]]) == "dark")
         #expect(variation([:]) == "dark")
-        #expect(variation(["checkout": [0: "gone"]]) == "dark", "a variation that is not there any more")
+        #expect(variation(["checkout": [0: "gone"]]) == "dark", "the variation no longer exists")
         // The history could not be read.
         #expect(variation(nil) == nil)
     }

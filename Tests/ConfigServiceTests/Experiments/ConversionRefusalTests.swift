@@ -71,7 +71,7 @@ import Testing
     {
         try await Self.run { app, analytics in
             analytics.state.withLock { $0.failure = failure }
-            #expect(try await Self.results(app)["conversions"] == "null", "nobody was given anything")
+            #expect(try await Self.results(app)["conversions"] == "null", "no unit was exposed")
             try await Self.expose(app)
             let sent = #"{"variations":{"control":{"units":10,"sum":5},"dark":{"units":10,"sum":6}}}"#
             try #require(

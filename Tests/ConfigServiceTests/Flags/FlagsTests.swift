@@ -146,7 +146,7 @@ import Testing
             #expect(
                 refused.isProblem(.documentRefused) && refused["findings.1.code"] == "\"unknown-condition\"",
                 "\(refused)")
-            #expect(try await Self.evaluate(app)["flags.1.value"] == "1.0", "what was live still is")
+            #expect(try await Self.evaluate(app)["flags.1.value"] == "1.0", "the live version is unchanged")
             #expect(
                 try await app.master("PUT", "/config/flags/other", "{}", headers: ["if-none-match": "*"]).isProblem(
                     .invalidName))

@@ -2,7 +2,7 @@ import Foundation
 import Glibc
 import MartletTesting
 
-/// A collector of traces that reads them with PyPI's `opentelemetry-proto`.
+/// A trace collector that reads them with PyPI's `opentelemetry-proto`.
 struct TraceCollector {
     struct Span {
         var process: String

@@ -131,7 +131,7 @@ def mended(path):
     """The description as it can be true: each kind of value is also a codeDefaultFlag, and each integer a float, so `oneOf` never holds."""
     text = open(path).read()
     wrong = 'oneOf:\n            - $ref: "#/components/schemas/booleanFlag"'
-    check(text.count(wrong) == 1, "the description is another one")
+    check(text.count(wrong) == 1, "the OpenAPI document has changed")
     file = tempfile.NamedTemporaryFile("w", suffix=".yaml", delete=False)
     file.write(text.replace(wrong, wrong.replace("oneOf", "anyOf")))
     file.close()

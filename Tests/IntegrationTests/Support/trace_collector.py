@@ -1,4 +1,4 @@
-# A collector of traces that reads OTLP with PyPI's opentelemetry-proto. Arguments: a file that names its address, one for a line about
+# A trace collector that reads OTLP with PyPI's opentelemetry-proto. Arguments: a file that names its address, one for a line about
 # each span, one for the bodies as received, and the token that each request must have.
 import base64
 import json

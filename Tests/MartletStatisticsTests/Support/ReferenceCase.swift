@@ -27,7 +27,7 @@ struct ReferenceCase: Decodable {
     var samples: [Sample]?
     var scale: String?
     var alpha, tuning, theta, effect, error, p, exactP, sequentialP, chance: Double?
-    var prior, interval, sequentialInterval, belief, credible, risk: [Double]?
+    var prior, interval, sequentialInterval, posterior, credible, risk: [Double]?
 
     var counts: [Int]?
     var weights: [Double]?

@@ -77,16 +77,17 @@ def effect_case():
     sequential = SequentialTwoSidedTTest(
         a, b, SequentialConfig(difference_type=scale, alpha=alpha, sequential_tuning_parameter=tuning)).compute_result()
     gaussian = GaussianPrior(prior[0], prior[1] ** 2, True) if prior else GaussianPrior()
-    belief = EffectBayesianABTest(
+    posterior = EffectBayesianABTest(
         a, b, EffectBayesianConfig(difference_type=scale, alpha=alpha, prior_effect=gaussian)).compute_result()
     return {
         "kind": kind, "samples": samples, "scale": scale, "alpha": alpha, "tuning": tuning, "prior": prior,
         "theta": compute_theta(a, b) if kind == "adjusted" else None,
         "effect": fixed_result.expected, "error": fixed_result.uplift.stddev, "interval": fixed_result.ci, "p": fixed_result.p_value,
-        # gbstats has 1 − cdf: no digits left of a small p. This has them.
+        # gbstats computes 1 − cdf, which leaves no digits of a small p. This formula keeps them.
         "exactP": 2 * stdtr(fixed.dof, -abs(fixed.critical_value)),
         "sequentialInterval": sequential.ci, "sequentialP": sequential.p_value,
-        "belief": [belief.uplift.mean, belief.uplift.stddev], "credible": belief.ci, "chance": belief.chance_to_win, "risk": belief.risk,
+        "posterior": [posterior.uplift.mean, posterior.uplift.stddev], "credible": posterior.ci, "chance": posterior.chance_to_win,
+        "risk": posterior.risk,
     }
 
 

@@ -34,7 +34,7 @@ struct DeliveryJournalTests {
         journal.record(Self.result(8, .ended(.failed, reason: "a\tb\nc", receipt: "\r\n")))
         let other = DeliveryJournal(in: directory)
         try other.begin()
-        #expect(other.leftoverJournals().isEmpty, "the writer lives")
+        #expect(other.leftoverJournals().isEmpty, "the writer is still running")
         journal.end(isKnown: false)
         let left = try #require(other.leftoverJournals().first)
         let results = try left.results()

@@ -23,6 +23,7 @@ struct DeliveryOrderTests {
         "UPDATE notifications.messages SET is_paused = TRUE", "UPDATE notifications.messages SET state = 'cancelled'",
     ])
     func `deliveries not yet sent are held back when their message is stopped`(_ stop: String) async throws {
+        // Until the server's SETTINGS arrive, the client sends no request.
         var behaviour = APNsSimulator.Behaviour()
         behaviour.withholdsSettings = true
         try await DeliveryWorld.run(behaviour) { world in
@@ -74,7 +75,7 @@ struct DeliveryOrderTests {
         }
     }
 
-    @Test func `a message that sets the badge sets the count for later ones`() async throws {
+    @Test func `later messages increment the badge that an earlier message set`() async throws {
         try await DeliveryWorld.run { world in
             try await world.install(2)
             try await world.withCopy { _ async throws in

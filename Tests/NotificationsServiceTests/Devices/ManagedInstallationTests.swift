@@ -150,7 +150,7 @@ import Testing
                 if let next = erasure.next { places.append(next) } else { break }
             } while true
             #expect(erased == ["installations": 1, "deliveries": InstallationUserData.deliveriesPerSlice * 2 + 4])
-            #expect(places.count == 2 && Set(places).count == 2, "the same place twice would be a standstill")
+            #expect(places.count == 2 && Set(places).count == 2, "the same position twice would not end")
             let rows = try await app.postgres.query(
                 """
                 SELECT count(*) FILTER (WHERE installation = \(theirs.id)), count(*) FILTER (WHERE installation = \(others.id) AND (receipt = 'r' OR state = 'queued')),

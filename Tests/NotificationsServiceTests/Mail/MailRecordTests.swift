@@ -24,7 +24,7 @@ struct MailRecordTests {
                 both["languages.en.html"] == #""<p>{{name}}</p>""# && both["languages.de-at.subject"] == "\"Hallo\"",
                 "\(both)")
             #expect(try await app.master("GET", "/notifications/mail/templates")["count"] == "2")
-            // Missing values in any language are reported when the mail is ordered.
+            // Missing values in any language are reported when the mail is requested.
             let order = #"{"to":["ada@example.org"],"template":"welcome","variables":{"name":"Ada"}}"#
             #expect(
                 try await app.master("POST", "/notifications/mail", order).isProblem(

@@ -7,7 +7,7 @@ import Testing
 
 @testable import NotificationsService
 
-/// Refusals when mail is ordered. Nothing is written.
+/// Refused requests for mail. Nothing is written.
 struct OrderMailTests {
     private static let words = #""subject":"Hi","text":"Hello""#
 

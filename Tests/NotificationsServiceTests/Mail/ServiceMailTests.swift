@@ -58,7 +58,7 @@ import Testing
     ]
 
     @Test(.enabled(if: MailServer.isAvailable))
-    func `Invalid mail and unknown services are refused, and nothing is ordered`() async throws {
+    func `Invalid mail and unknown services are refused, and nothing is queued`() async throws {
         try await MailApp.run { app in
             for (mails, field) in Self.refused {
                 let answer = try await Self.order(app, mails)

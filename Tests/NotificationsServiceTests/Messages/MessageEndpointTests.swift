@@ -8,7 +8,7 @@ import Testing
 @testable import NotificationsService
 
 struct MessageEndpointTests {
-    @Test func `a message is ordered, read and listed`() async throws {
+    @Test func `a message is created, read and listed`() async throws {
         try await NotificationsApp.run { app in
             try await app.install([TestInstallation(1, user: "u1")])
             let first = try await app.master(

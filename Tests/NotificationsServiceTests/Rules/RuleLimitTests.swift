@@ -12,14 +12,14 @@ import Testing
 @Suite struct RuleLimitTests {
     private static let start = Date(timeIntervalSinceNow: -86_400)
 
-    private struct Happened: Sendable {
+    private struct TimedChange: Sendable {
         var object: String
         /// Seconds after `start`.
         var seconds: Double
     }
 
     /// The number of runs by outcome, as if a follower processed the changes now, and the number of messages.
-    private func outcomes(_ rest: String = "", _ happened: [Happened]) async throws -> [String: Int] {
+    private func outcomes(_ rest: String = "", _ changes: [TimedChange]) async throws -> [String: Int] {
         let found = Mutex<[String: Int]>([:])
         try await NotificationsApp.run { app in
             let body = #"{"when":{"every":{"minutes":40320}},"to":[{"user":"ann"}],"content":{"title":"x"}\#(rest)}"#
@@ -29,7 +29,7 @@ import Testing
             let rule = try #require(try await app.service.rules.store.rule("r", in: space))
             let content = try MessageContent(.object([.init("title", .string("x"))]))
             try await app.postgres.withTransaction { transaction in
-                for (number, one) in happened.enumerated() {
+                for (number, one) in changes.enumerated() {
                     var action = RuleAction(
                         cause: "change:\(number)/x", rule: rule, at: Self.start.addingTimeInterval(one.seconds),
                         object: one.object)
@@ -55,7 +55,7 @@ import Testing
     @Test func `a backlog is not a flood: changes written over hours are all sent, however quickly they are caught up`()
         async throws
     {
-        let actions = (0..<700).map { Happened(object: "Notes/n\($0)", seconds: Double($0) * 31) }
+        let actions = (0..<700).map { TimedChange(object: "Notes/n\($0)", seconds: Double($0) * 31) }
         let found = try await outcomes(#","limit":{"count":2,"seconds":60}"#, actions)
         #expect(found == ["acted": 700, "messages": 700], "\(found)")
     }
@@ -63,7 +63,7 @@ import Testing
     @Test func `changes written at once are limited, however late they are processed`() async throws {
         let actions = (0..<50).map { number in
             let seconds = number < 25 ? 0.0 : 61.0
-            return Happened(object: "Notes/n\(number)", seconds: seconds + Double(number) / 100)
+            return TimedChange(object: "Notes/n\(number)", seconds: seconds + Double(number) / 100)
         }
         let found = try await outcomes(#","limit":{"count":10,"seconds":60}"#, actions)
         #expect(found == ["acted": 20, "messages": 20, "limited": 1], "\(found)")
@@ -71,20 +71,20 @@ import Testing
 
     @Test func `a loop over many objects ends, and each object is recorded once`() async throws {
         // Twelve objects, one after the other, ten runs a second.
-        let actions = (0..<480).map { Happened(object: "Notes/n\($0 % 12)", seconds: Double($0) / 10) }
+        let actions = (0..<480).map { TimedChange(object: "Notes/n\($0 % 12)", seconds: Double($0) / 10) }
         let found = try await outcomes("", actions)
         #expect(found == ["acted": 360, "messages": 360, "loop": 12], "\(found)")
     }
 
     @Test func `a slow loop ends within the hour`() async throws {
         // Forty objects with eight runs a second: twelve a minute for each.
-        let actions = (0..<625).map { Happened(object: "Notes/n7", seconds: Double($0) * 5) }
+        let actions = (0..<625).map { TimedChange(object: "Notes/n7", seconds: Double($0) * 5) }
         let found = try await outcomes("", actions)
         #expect(found["acted"] == RuleLimits.actionsPerObjectAndHour && found["loop"] == 1, "\(found)")
     }
 
     @Test func `objects that are written often, but not endlessly, are not a loop`() async throws {
-        let actions = (0..<300).map { Happened(object: "Scores/s1", seconds: Double($0) * 12) }
+        let actions = (0..<300).map { TimedChange(object: "Scores/s1", seconds: Double($0) * 12) }
         let found = try await outcomes("", actions)
         #expect(found == ["acted": 300, "messages": 300], "\(found)")
     }

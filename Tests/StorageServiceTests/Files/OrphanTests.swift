@@ -63,7 +63,7 @@ import Testing
         _ = try await app.client.delete("/upload/late")
         #expect(try await collect(after: 27) == 0)
         #expect(try await blobs() == 4)
-        #expect(try await collect(after: 50) == 1, "what the expired upload had brought")
+        #expect(try await collect(after: 50) == 1, "the bytes of the expired upload")
         #expect(try await collect(after: 51.1) == 1)
         #expect(try await blobs() == 2)
         #expect(try await app.client.get("/upload/kept").text == "1")

@@ -314,7 +314,7 @@ import Testing
         _ = try await app.client.post("/storage/Notes", #"{"_id":"missed"}"#)
         #expect(try await app.master.put("/hooks/saved", body(true)).status == 200)
         _ = try await app.client.post("/storage/Notes", #"{"_id":"told"}"#)
-        #expect(try await app.master.put("/hooks/saved", body(true)).status == 200, "what is enabled stays where it is")
+        #expect(try await app.master.put("/hooks/saved", body(true)).status == 200, "an enabled hook keeps its cursor")
         try await delivering(app) { try await receiver.wait(for: 1) }
         #expect(receiver.received.map { $0["object._id"] } == ["\"told\""])
         _ = try await app.client.post("/storage/Notes", #"{"_id":"restored"}"#)

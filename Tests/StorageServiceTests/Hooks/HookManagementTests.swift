@@ -22,7 +22,7 @@ import Testing
         let changed = try await app.master.put(
             "/hooks/check", #"{"event":"beforeDelete","collection":"Notes","url":"\#(receiver.url)","enabled":false}"#)
         #expect(changed.status == 200)
-        #expect(changed["timeoutMilliseconds"] == "5000", "what is not said is the default again")
+        #expect(changed["timeoutMilliseconds"] == "5000", "omitted settings return to their defaults")
         let one = try await app.master.get("/hooks/check")
         let all = try await app.master.get("/hooks")
         #expect(one["event"] == "\"beforeDelete\"")

@@ -331,7 +331,7 @@ class AdministrationTests(BrowserTests):
         self.button("New provider").click()
         self.dialog().get_by_label("Client ids").fill("Iv1.staff")
         self.dialog().get_by_label("Client secret").fill("a secret of GitHub")
-        self.button("Store").click()
+        self.button("Save").click()
         self.see(re.compile("/admin/auth/oidc/callback$"))
         self.button("Done").click()
         stored = self.server.admin("GET", "/identity-providers")["data"][0]

@@ -46,7 +46,7 @@ class NewcomerTests(BrowserTests):
         self.button("New object").first.click()
         self.dialog().get_by_label("Collection").fill("Bikes")
         self.dialog().get_by_label("Object").fill('{"brand": "Gazelle", "price": 700}')
-        self.button("Store").click()
+        self.button("Save").click()
         self.see("Gazelle")
         self.button("Filter").click()
         self.page.get_by_label("Field").select_option("brand")

@@ -158,7 +158,7 @@ class PageTests(BrowserTests):
         self.button("New object").click()
         self.dialog().get_by_label("Collection").fill("Notes")
         self.dialog().get_by_label("Object").fill('{"title": "Buy bread", "pages": 3}')
-        self.button("Store").click()
+        self.button("Save").click()
         self.see("Buy bread")
         self.button("Filter").click()
         self.page.get_by_label("Field").select_option("pages")
@@ -392,7 +392,7 @@ class PageTests(BrowserTests):
         self.dialog().get_by_label("Text").fill("Good to see you.")
         self.button("Preview").click()
         self.see("Welcome, NAME")
-        self.button("Store").click()
+        self.button("Save").click()
         self.see("welcome")
 
 

@@ -16,7 +16,7 @@ struct RequestEmailVerification: Endpoint {
                     "link": .string.described("One of the app's `linkURLs`; by default the first."),
                 ]), isRequired: false),
         answers: [
-            .answer(202, "The mail has been ordered.")
+            .answer(202, "The mail has been queued.")
         ],
         errors: [
             409: "The user has no address, or it is already verified (`conflict`).",

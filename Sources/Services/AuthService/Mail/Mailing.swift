@@ -50,7 +50,7 @@ struct Mailing: Sendable {
         await outbox.sendNotice(order)
     }
 
-    /// The handler that writes and sends ordered mail.
+    /// The handler that writes and sends queued mail.
     func handler(users: UserStore, apps: AppStore) -> SendMail {
         SendMail(
             users: users, apps: apps, settings: settings, senders: senders, templates: templates, proofs: proofs,

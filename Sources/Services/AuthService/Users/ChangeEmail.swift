@@ -20,7 +20,7 @@ struct ChangeEmail: Endpoint {
                     "password": .string.format("password"),
                 ])),
         answers: [
-            .answer(202, "A mail to the new address has been ordered."),
+            .answer(202, "A mail to the new address has been queued."),
             .answer(200, "The user with the new, unverified address.", .json(.user)),
         ],
         errors: [

@@ -93,8 +93,8 @@ struct UserChangeStore: Sendable {
             "SELECT greatest(reltuples, 0)::bigint FROM pg_class WHERE oid = 'auth.users'::regclass")[0].decode(0)
     }
 
-    /// The number of changes that were claimed again because storage did not take them, at most `limit`. Changes under
-    /// way do not count, because under load there are always some.
+    /// The number of changes that were claimed again because storage did not accept them, at most `limit`. Changes
+    /// under way do not count, because under load there are always some.
     func waiting(upTo limit: Int) async throws -> Int {
         try await postgres.query(
             "SELECT count(*) FROM (SELECT FROM auth.user_changes WHERE attempts > 1 LIMIT \(limit)) AS waiting")[0]

@@ -68,7 +68,7 @@ enum PropertyType: Sendable, Equatable {
             return .wrongType(name)
         }
         guard !isWhole || number == number.rounded() else { return .wrongType(name) }
-        guard range.contains(number) else { return .outOfRange(spelled(range)) }
+        guard range.contains(number) else { return .outOfRange(description(of: range)) }
         return isText ? .discouraged("a number, without quotes") : .good
     }
 
@@ -110,7 +110,7 @@ enum PropertyType: Sendable, Equatable {
         CalendarDay(text) != nil || Date(rfc3339: text) != nil
     }
 
-    private static func spelled(_ range: ClosedRange<Double>) -> String {
+    private static func description(of range: ClosedRange<Double>) -> String {
         switch (range.lowerBound.isFinite, range.upperBound.isFinite) {
         case (true, true): "from \(short(range.lowerBound)) to \(short(range.upperBound))"
         case (true, false): "at least \(short(range.lowerBound))"

@@ -8,9 +8,9 @@ import MartletHTTP
 ///
 /// `{"config":{"version","date"},"appVersion","theme","version","number","live":true,"hash","themes":[…],"languagesList":[…],"mainSettings":{…},
 /// "colors":[…],"controllers":[…],"experiments":{}}` with an entity tag of the whole answer. `version` is the
-/// document's own version, or its number. `hash` covers the four parts before the experiments. `themes` lists the
-/// themes available to this app version. `experiments`, like the header `Experiments`, lists the variations that the
-/// unit was given.
+/// document's own version, or its number. `hash` covers `languagesList`, `mainSettings`, `colors` and `controllers`.
+/// `themes` lists the themes available to this app version. `experiments`, like the header `Experiments`, lists the
+/// variations that the unit was given.
 struct RemoteConfiguration: Sendable {
     let live: LiveDocuments
     let experiments: Experiments

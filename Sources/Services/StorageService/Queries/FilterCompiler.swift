@@ -53,8 +53,8 @@ struct Filter: Sendable {
 ///
 /// Members are joined by AND. A plain value means equality, which is also true for an array with an equal element (as
 /// in MongoDB and Parse); null matches null and absent fields. Comparisons only match values of the same type.
-/// docs/API.md describes every operator. Filters on fields hidden from the caller are refused, and subqueries only read
-/// objects that the caller may find.
+/// docs/api/queries.md describes every operator. Filters on fields hidden from the caller are refused, and subqueries
+/// only read objects that the caller may find.
 ///
 /// The GIN index on `doc` supports every equality with a value other than null.
 struct FilterCompiler {

@@ -69,10 +69,10 @@ enum Target {
                 return "(doc @> \(Self.document(path, value)) OR doc @> \(Self.document(path, .array([value]))))"
             case .array: return "\(path.expression) = \(PostgresJSON(value.text))"
             case .object where value["__type"] != nil:
-                let sign = Self.distinctivePart(value)
+                let part = Self.distinctivePart(value)
                 return """
-                    ((doc @> \(Self.document(path, sign)) AND \(path.expression) = \(PostgresJSON(value.text))) \
-                    OR (doc @> \(Self.document(path, .array([sign]))) AND \(path.expression) @> \(PostgresJSON(JSONValue.array([value]).text))))
+                    ((doc @> \(Self.document(path, part)) AND \(path.expression) = \(PostgresJSON(value.text))) \
+                    OR (doc @> \(Self.document(path, .array([part]))) AND \(path.expression) @> \(PostgresJSON(JSONValue.array([value]).text))))
                     """
             case .object:
                 return "(doc @> \(Self.document(path, value)) AND \(path.expression) = \(PostgresJSON(value.text)))"
@@ -84,9 +84,9 @@ enum Target {
     func contains(_ values: [JSONValue]) throws -> PostgresQuery {
         let path = try documentPath("$all")
         let values = try values.map(normalized)
-        let signs = values.map(Self.distinctivePart)
-        var conditions: [PostgresQuery] = ["doc @> \(Self.document(path, .array(signs)))"]
-        if signs != values { conditions.append("\(path.expression) @> \(PostgresJSON(JSONValue.array(values).text))") }
+        let parts = values.map(Self.distinctivePart)
+        var conditions: [PostgresQuery] = ["doc @> \(Self.document(path, .array(parts)))"]
+        if parts != values { conditions.append("\(path.expression) @> \(PostgresJSON(JSONValue.array(values).text))") }
         // For objects and lists, containment is weaker than equality.
         for value in values where Self.isPlainComposite(value) {
             let list: PostgresQuery =

@@ -24,7 +24,7 @@ struct RoleInvitationMailing: Sendable {
     }
 
     /// - Throws: `invalid-body`; `not-implemented` without a mail server; `too-many-requests`; `unavailable` if auth
-    ///   cannot be reached; `upstream-timeout` if the mail may have been ordered all the same.
+    ///   cannot be reached; `upstream-timeout` if the mail may have been queued all the same.
     func send(_ mail: RoleInvitationMail) async throws {
         let outcome: RoleInvitationMail.Outcome
         do {

@@ -11,7 +11,7 @@ struct RuleChange: Sendable {
     var before: JSONValue?
     var after: JSONValue?
 
-    /// The differences between two documents of rules, by place.
+    /// The differences between two documents of rules, sorted by place.
     static func between(_ before: JSONValue, _ after: JSONValue, of collection: String? = nil) -> [RuleChange] {
         let (old, new) = (places(of: before), places(of: after))
         return Set(old.keys).union(new.keys).sorted().compactMap { place in

@@ -57,7 +57,7 @@ struct CompareRuleVersions: Endpoint {
             .query("to", .integer.range(1, Int(Int32.max)), "A version's number.", isRequired: true),
         ],
         answers: [
-            .answer(200, "The differences by place.", .json(.object(["changes": .array(of: .ruleChange)])))
+            .answer(200, "The differences, sorted by place.", .json(.object(["changes": .array(of: .ruleChange)])))
         ],
         errors: [404: "The collection has no such version (`version-not-found`)."])
 

@@ -4,11 +4,11 @@ import MartletPostgres
 import MartletSchema
 
 extension Document {
-    /// The document for a new object, with the defaults of the objects in it; those of the document itself are added by
-    /// `CollectionSchema.completed`.
+    /// The document for a new object, with the schema's defaults in nested objects. The defaults of the document's own
+    /// fields are added in SQL, by `CollectionSchema.completed`.
     ///
     /// - Parameters:
-    ///   - presets: What the server will add to it.
+    ///   - presets: The fields that the server will set.
     ///   - isWhole: Whether this is all of the new object, so that it can be checked now.
     /// - Throws: `document-refused`.
     func completed(
@@ -26,7 +26,7 @@ extension Document {
 }
 
 extension Documents {
-    /// As for a single document.
+    /// Completes each document as `Document.completed` does.
     ///
     /// - Throws: `document-refused` with `field` beginning with the number of the object; `payload-too-large`.
     func completed(
@@ -79,7 +79,7 @@ extension JSONValue {
 }
 
 extension CollectionSchema {
-    /// The members of a document with the defaults of the objects in it, and the defaults of the document itself.
+    /// The members of a document with the defaults in nested objects, and the defaults of the document's own fields.
     fileprivate func filled(_ document: JSONValue) -> (members: [JSONValue.Member], defaults: [JSONValue.Member]) {
         guard case .object(let members) = schema.filledInside(document) else { return ([], []) }
         return (members, schema.defaults(for: document))

@@ -18,8 +18,8 @@ public enum Bucketing {
         count < 1 ? [] : Array(repeating: 1 / Double(count), count: count)
     }
 
-    /// The ranges of `count` variations. Each starts at its cumulative weight and covers `coverage` of its weight, so
-    /// raising the coverage moves no one to another variation.
+    /// The ranges of `count` variations. Each starts at the sum of the weights before it and covers the share
+    /// `coverage` of its own weight, so raising the coverage moves no one to another variation.
     ///
     /// Weights whose count is wrong or that do not add up to 1 (± 0.01) are replaced by equal ones. Coverage is clamped
     /// to 0…1.

@@ -9,10 +9,10 @@ import NIOCore
 import NIOHTTP1
 public import ServiceLifecycle
 
-/// Sends the spans of this process to a collector of traces, by OTLP over HTTP with JSON.
+/// Sends the spans of this process to a trace collector, by OTLP over HTTP with JSON.
 ///
-/// Sends every five seconds, or when a full batch waits, and what is left when the process stops. A collector that is
-/// away costs spans and nothing else: they are dropped and counted.
+/// Sends every five seconds, when a batch is full, and when the process stops. While the collector is unavailable,
+/// spans are dropped and counted; nothing else is affected.
 public struct TraceExporter: Service {
     private static let interval: Duration = .seconds(5)
     /// For one request to the collector.
@@ -90,12 +90,12 @@ public struct TraceExporter: Service {
 
     /// Sends all batches that wait.
     ///
-    /// - Returns: False after the first batch that the collector did not take.
+    /// - Returns: False after the first batch that the collector did not accept.
     private func sendAll(loggingAt level: Logger.Level) async -> Bool {
         defer { dropped.increment(by: queue.takeDroppedCount()) }
         while let batch = queue.takeBatch() {
             let isSent = await attempt(
-                "Could not send spans to the collector of traces; they are dropped until it takes them.", level: level,
+                "Could not send spans to the trace collector; dropping them until it accepts them.", level: level,
                 logger: logger
             ) { try await send(batch) }
             guard !isSent else { continue }
@@ -106,7 +106,7 @@ public struct TraceExporter: Service {
         return true
     }
 
-    /// Sends a batch, and once more after a pause if the collector has no time now or the connection failed.
+    /// Sends a batch, and once more after a pause if the collector is busy or the connection failed.
     ///
     /// - Throws: `Refusal`, `OutgoingFailure`; `CancellationError`.
     func send(_ spans: [RequestSpan]) async throws {

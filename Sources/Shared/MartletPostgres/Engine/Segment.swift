@@ -24,7 +24,7 @@ struct SegmentProgress {
     private(set) var finishedSteps = 0
     private(set) var failure: PostgresError?
     private(set) var rows: PostgresResult?
-    /// Detects two consecutive ends of results. libpq's protocol has none; they would cause an endless loop.
+    /// Detects two consecutive ends of results. libpq should never return them, and they would cause an endless loop.
     private var sawEnd = false
 
     /// Records a successful result, and keeps it if it belongs to the last step.

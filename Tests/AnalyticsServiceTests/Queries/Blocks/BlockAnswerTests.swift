@@ -15,7 +15,7 @@ import Testing
         for batch in 0..<30 {
             let received = batch < 27 ? Int.random(in: 120...220_000, using: &numbers) : 0
             let events = (0..<Int.random(in: 5...25, using: &numbers)).map { _ in
-                happening(receivedAgo: received, &numbers)
+                randomEvent(receivedAgo: received, &numbers)
             }
             if received == 0 {
                 try await app.insert(events, by: app.postgres)
@@ -31,13 +31,13 @@ import Testing
         try await app.makeBlocks(eventsPerBlock: 40)
     }
 
-    private static func happening(receivedAgo: Int, _ numbers: inout SeededGenerator) -> Happening {
+    private static func randomEvent(receivedAgo: Int, _ numbers: inout SeededGenerator) -> TestEvent {
         let late = Bool.random(using: &numbers) ? Int.random(in: 0...100_000, using: &numbers) : 0
         // Many events happen at whole minutes.
         let seconds = (receivedAgo + late) / 60 * 60 + 60
         let microseconds =
             Int.random(in: 0...4, using: &numbers) == 0 ? Int.random(in: 0...999_999, using: &numbers) : 0
-        var event = Happening(
+        var event = TestEvent(
             ago(seconds, microseconds: microseconds), names.randomElement(using: &numbers) ?? "",
             Int.random(in: 0...14, using: &numbers))
         if event.name == "Home" { event.kind = .screen }
@@ -118,17 +118,17 @@ import Testing
             let noon = day(2) + "T12:00:00Z", later = day(2) + "T12:30:00Z", evening = day(2) + "T20:00:00Z"
             try await app.receive(
                 [
-                    Happening(noon, "open", 1), Happening(noon, "open", 2), Happening(noon, "open", 3),
-                    Happening(noon, "buy", 3),
+                    TestEvent(noon, "open", 1), TestEvent(noon, "open", 2), TestEvent(noon, "open", 3),
+                    TestEvent(noon, "buy", 3),
                 ], at: day(1) + "T00:00:05Z")
             try await app.receive(
-                [Happening(later, "buy", 5), Happening(evening, "buy", 2), Happening(later, "open", 4)],
+                [TestEvent(later, "buy", 5), TestEvent(evening, "buy", 2), TestEvent(later, "open", 4)],
                 at: day(1) + "T00:00:25Z")
             #expect(try await app.makeBlocks(eventsPerBlock: 3) == 2)
             try await app.link(1, to: 5)
             // Late, and in no block.
             try await app.insert(
-                [Happening(day(2) + "T12:45:00Z", "buy", 4), Happening(day(2) + "T11:59:00Z", "buy", 2)],
+                [TestEvent(day(2) + "T12:45:00Z", "buy", 4), TestEvent(day(2) + "T11:59:00Z", "buy", 2)],
                 by: app.postgres)
             let body = #"{"steps":["open","buy"],"windowSeconds":3600}"#
             #expect(
@@ -143,11 +143,11 @@ import Testing
 
     @Test func `Questions that need too much memory are answered from events`() async throws {
         try await AnalyticsApp.run { app in
-            try await app.receive([Happening(day(1) + "T12:00:00Z", "a", 1)], at: day(1) + "T12:00:01Z")
+            try await app.receive([TestEvent(day(1) + "T12:00:00Z", "a", 1)], at: day(1) + "T12:00:01Z")
             try await app.makeBlocks()
             try await app.insert(
                 (0..<5_100).map { number in
-                    Happening(day(1) + "T12:00:00Z", "a", 1) { $0.properties = #"{"id":\#(number)}"# }
+                    TestEvent(day(1) + "T12:00:00Z", "a", 1) { $0.properties = #"{"id":\#(number)}"# }
                 }, by: app.postgres)
             let question = CountQuestion(event: "a", group: .property(["id"]))
             #expect(try await app.both(question, in: try await app.span(day(1), day(1))).blocks?.count == 11)
@@ -160,7 +160,7 @@ import Testing
         try await AnalyticsApp.run { app in
             let noon = day(1) + "T12:00:00Z"
             try await app.receive(
-                [Happening(noon, "open", 1), Happening(noon, "buy", 1), Happening(noon, "open", 2)],
+                [TestEvent(noon, "open", 1), TestEvent(noon, "buy", 1), TestEvent(noon, "open", 2)],
                 at: day(1) + "T12:00:05Z")
             #expect(try await app.makeBlocks(eventsPerBlock: 3) == 1)
             let question = FunnelQuestion(steps: ["open", "buy"], windowInSeconds: 3_600),

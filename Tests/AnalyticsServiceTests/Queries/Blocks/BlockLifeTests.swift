@@ -16,10 +16,10 @@ import Testing
             for hour in [1, 5, 9] {
                 for daysAgo in [1, 2] {
                     try await app.receive(
-                        [Happening(day(daysAgo) + "T00:30:00Z", "a", hour)], at: day(daysAgo) + "T0\(hour):00:00Z")
+                        [TestEvent(day(daysAgo) + "T00:30:00Z", "a", hour)], at: day(daysAgo) + "T0\(hour):00:00Z")
                 }
             }
-            try await app.insert([Happening(day(1) + "T00:30:00Z", "a", 9)], by: app.postgres)
+            try await app.insert([TestEvent(day(1) + "T00:30:00Z", "a", 9)], by: app.postgres)
             #expect(try await app.makeBlocks() == 2)
             #expect(try await app.eventsInBlocks() == 6)
             let span = try await app.span(day(2), day(0), .day)
@@ -33,7 +33,7 @@ import Testing
     @Test func `A day ends with a block, wherever planning continues`() async throws {
         try await AnalyticsApp.run { app in
             for received in [day(2) + "T23:59:45Z", day(1) + "T00:00:05Z"] {
-                try await app.receive([Happening(day(2) + "T12:00:00Z", "a", 1)], at: received)
+                try await app.receive([TestEvent(day(2) + "T12:00:00Z", "a", 1)], at: received)
             }
             try await app.postgres.execute(
                 "UPDATE analytics.block_reach SET reached = \(day(2) + "T23:59:40Z")::text::timestamptz")
@@ -47,7 +47,7 @@ import Testing
     @Test func `A block that cannot be built does not stop others`() async throws {
         try await AnalyticsApp.run { app in
             for daysAgo in [1, 2] {
-                try await app.receive([Happening(day(2) + "T12:00:00Z", "a", 1)], at: day(daysAgo) + "T13:00:00Z")
+                try await app.receive([TestEvent(day(2) + "T12:00:00Z", "a", 1)], at: day(daysAgo) + "T13:00:00Z")
             }
             try await app.postgres.execute("UPDATE analytics.block_reach SET reached = '-infinity'")
             let store = app.blockStore()
@@ -71,11 +71,11 @@ import Testing
 
     @Test func `A block never covers time in which a transaction may still insert`() async throws {
         try await AnalyticsApp.run { app in
-            try await app.receive([Happening(day(1) + "T10:00:00Z", "a", 1)], at: day(1) + "T10:00:01Z")
+            try await app.receive([TestEvent(day(1) + "T10:00:00Z", "a", 1)], at: day(1) + "T10:00:01Z")
             let other = app.database.client(for: "analytics")
             try await app.makeDay()
             let began: Date = try await other.withTransaction { transaction in
-                try await app.insert([Happening(day(1) + "T11:00:00Z", "a", 2)], transaction)
+                try await app.insert([TestEvent(day(1) + "T11:00:00Z", "a", 2)], transaction)
                 let began: Date = try await transaction.query("SELECT now()")[0].decode(0)
                 // Waits until a block could end at that time.
                 try await eventually("a slot has begun since") {
@@ -105,7 +105,7 @@ import Testing
             for (hour, persons) in [(1, [account, 5]), (2, [6, 7]), (3, [device, 5])] {
                 try await app.receive(
                     persons.map {
-                        Happening(day(1) + "T0\(hour):00:00Z", "a", $0) { $0.properties = #"{"of":"\#($0.person)"}"# }
+                        TestEvent(day(1) + "T0\(hour):00:00Z", "a", $0) { $0.properties = #"{"of":"\#($0.person)"}"# }
                     }, at: day(1) + "T0\(hour):00:01Z")
             }
             try await app.link(device, to: account)
@@ -141,7 +141,7 @@ import Testing
     @Test func `A day whose events are gone has no blocks`() async throws {
         try await AnalyticsApp.run { app in
             for daysAgo in [1, 9] {
-                try await app.receive([Happening(day(daysAgo) + "T01:00:00Z", "a", 1)], at: day(daysAgo) + "T01:00:01Z")
+                try await app.receive([TestEvent(day(daysAgo) + "T01:00:00Z", "a", 1)], at: day(daysAgo) + "T01:00:01Z")
             }
             #expect(try await app.makeBlocks() == 2)
             let question = CountQuestion(event: "a")

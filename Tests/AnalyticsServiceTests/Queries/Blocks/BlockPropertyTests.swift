@@ -10,7 +10,7 @@ import Testing
     {
         try await AnalyticsApp.run { app in
             let events = (0..<1_100).map { number in
-                Happening(day(1) + "T12:00:00Z", "a", number) {
+                TestEvent(day(1) + "T12:00:00Z", "a", number) {
                     $0.properties = #"{"id":\#(number),"plan":"p\#(number % 3)","list":[\#(number % 2)]}"#
                 }
             }
@@ -37,7 +37,7 @@ import Testing
             let one = "\u{E9}", other = "e\u{301}"
             let events = [#"{"plan":"\#(one)"}"#, #"{"plan":"\#(one)"}"#, #"{"plan":"\#(other)"}"#, #"{"\#(one)":1}"#]
                 .map { properties in
-                    Happening(day(1) + "T12:00:00Z", "a", 1) { $0.properties = properties }
+                    TestEvent(day(1) + "T12:00:00Z", "a", 1) { $0.properties = properties }
                 }
             try await app.receive(events, at: day(1) + "T12:00:01Z")
             try await app.makeBlocks()
@@ -61,7 +61,7 @@ import Testing
 
     @Test func `Questions about a block with too many bytes of properties are answered from events`() async throws {
         try await AnalyticsApp.run { app in
-            let event = Happening(day(1) + "T12:00:00Z", "a", 1) { $0.properties = #"{"plan":"pro"}"# }
+            let event = TestEvent(day(1) + "T12:00:00Z", "a", 1) { $0.properties = #"{"plan":"pro"}"# }
             try await app.receive([event, event, event], at: day(1) + "T13:00:00Z")
             try await app.postgres.execute("UPDATE analytics.block_reach SET reached = '-infinity'")
             var store = app.blockStore()

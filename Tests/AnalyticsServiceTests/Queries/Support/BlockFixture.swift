@@ -7,7 +7,7 @@ import MartletTesting
 
 extension AnalyticsApp {
     /// Writes events that were received at a time (ISO 8601).
-    func receive(_ events: [Happening], at received: String) async throws {
+    func receive(_ events: [TestEvent], at received: String) async throws {
         try await postgres.execute(
             "SELECT analytics.make_events_day((\(received)::text::timestamptz AT TIME ZONE 'UTC')::date)")
         try await makeDay()

@@ -8,7 +8,7 @@ import MartletTesting
 @testable import AnalyticsService
 
 /// An event as written in a test.
-struct Happening: Sendable {
+struct TestEvent: Sendable {
     var at: String
     var name: String
     var person: Int
@@ -21,7 +21,7 @@ struct Happening: Sendable {
     var variants = ""
     var properties = "{}"
 
-    init(_ at: String, _ name: String, _ person: Int, _ change: (inout Happening) -> Void = { _ in }) {
+    init(_ at: String, _ name: String, _ person: Int, _ change: (inout TestEvent) -> Void = { _ in }) {
         self.at = at
         self.name = name
         self.person = person
@@ -30,8 +30,8 @@ struct Happening: Sendable {
 }
 
 extension AnalyticsApp {
-    /// Stores events like the ingest, received now, and rolls them up.
-    func happen(_ events: [Happening]) async throws {
+    /// Stores events as received now, and rolls them up.
+    func record(_ events: [TestEvent]) async throws {
         try await insert(events, by: postgres)
         try await rollUp()
     }
@@ -41,14 +41,14 @@ extension AnalyticsApp {
         _ = try await postgres.query("SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date)")
     }
 
-    func insert(_ events: [Happening], by client: PostgresClient) async throws {
+    func insert(_ events: [TestEvent], by client: PostgresClient) async throws {
         try await makeDay()
         try await client.withTransaction { try await insert(events, $0) }
     }
 
-    func insert(_ events: [Happening], _ transaction: PostgresTransaction) async throws {
+    func insert(_ events: [TestEvent], _ transaction: PostgresTransaction) async throws {
         let space = try await space.id
-        let terms: [(TermKind, (Happening) -> String)] = [
+        let terms: [(TermKind, (TestEvent) -> String)] = [
             (.name, \.name), (.release, \.release), (.os, \.os), (.device, \.device), (.configuration, \.configuration),
             (.variants, \.variants),
             (.country, \.country),

@@ -6,7 +6,7 @@ import { authorization, refreshAfterRefusal } from "./session";
 
 type Simple = string | number | boolean | undefined | null;
 
-interface Given {
+interface CallOptions {
   path?: Record<string, string | number>;
   query?: Record<string, Simple>;
   body?: unknown;
@@ -16,9 +16,9 @@ interface Given {
   signal?: AbortSignal;
 }
 
-type Named<Name extends string, Value> = [Name] extends [never] ? {} : { path: Record<Name, Value> };
+type PathOption<Name extends string, Value> = [Name] extends [never] ? {} : { path: Record<Name, Value> };
 
-export type Options<O extends Operation> = Named<O["path"], string | number> & {
+export type Options<O extends Operation> = PathOption<O["path"], string | number> & {
   query?: { [name in O["query"]]?: Simple };
   environment?: string;
   headers?: Record<string, string>;
@@ -40,7 +40,7 @@ export async function call<Name extends OperationName>(
   name: Name,
   options: Options<Operations[Name]>
 ): Promise<Answer<Name>> {
-  return (await request(name, options as Given)).body as Answer<Name>;
+  return (await request(name, options as CallOptions)).body as Answer<Name>;
 }
 
 /** A JSON answer with its entity tag. */
@@ -53,11 +53,11 @@ export async function callTagged<Name extends OperationName>(
   name: Name,
   options: Options<Operations[Name]>
 ): Promise<Tagged<Answer<Name>>> {
-  return (await request(name, options as Given)) as Tagged<Answer<Name>>;
+  return (await request(name, options as CallOptions)) as Tagged<Answer<Name>>;
 }
 
 /** Makes any call: `request("GET /admin/…", …)`. */
-export async function request(name: string, given: Given): Promise<Tagged<any>> {
+export async function request(name: string, given: CallOptions): Promise<Tagged<any>> {
   const response = await send(name, given);
   const tag = response.headers.get("etag");
   if (response.status === 204) return { body: undefined, tag };
@@ -65,7 +65,7 @@ export async function request(name: string, given: Given): Promise<Tagged<any>> 
   return { body: isJSON ? await response.json() : await response.blob(), tag };
 }
 
-export async function send(name: string, given: Given): Promise<Response> {
+export async function send(name: string, given: CallOptions): Promise<Response> {
   const [method = "GET", template = ""] = name.split(" ");
   let address = template.replace(/\{(\w+)\}/g, (_, key) => encodeURIComponent(String(given.path?.[key] ?? "")));
   const query = new URLSearchParams();
@@ -83,14 +83,14 @@ export async function send(name: string, given: Given): Promise<Response> {
   return response;
 }
 
-/** Asks the member to confirm who they are; whether they did. The frame of the pages sets it. */
+/** Asks the member to confirm their identity. True if they did. `SignIn.tsx` sets it. */
 let confirmation: () => Promise<boolean> = () => Promise.resolve(false);
 
 export function setConfirmation(ask: () => Promise<boolean>): void {
   confirmation = ask;
 }
 
-async function attempt(method: string, address: string, given: Given): Promise<Response> {
+async function attempt(method: string, address: string, given: CallOptions): Promise<Response> {
   const headers: Record<string, string> = { ...(await authorization()), ...given.headers };
   if (given.environment && given.environment !== "live") headers["x-martlet-environment"] = given.environment;
   const isRaw = given.body instanceof Blob || given.body instanceof FormData;
@@ -105,7 +105,7 @@ async function attempt(method: string, address: string, given: Given): Promise<R
 }
 
 /** Offers an answer as a file. */
-export async function download(name: string, given: Given, fileName: string): Promise<void> {
+export async function download(name: string, given: CallOptions, fileName: string): Promise<void> {
   const address = URL.createObjectURL(await (await send(name, given)).blob());
   const link = document.createElement("a");
   link.href = address;

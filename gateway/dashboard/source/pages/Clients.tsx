@@ -160,7 +160,7 @@ function ClientDialog(
     <Dialog title={stored?.name ?? t("New application")} close={close} isWide>
       <Form
         send={send}
-        action={t("Store")}
+        action={t("Save")}
         cancel={close}
         report={report}
         isReadOnly={isReadOnly}

@@ -86,7 +86,7 @@ function JSONPartEditor(
     try {
       const answer = await put(parsed.value);
       if (answer && typeof answer.misfits === "number" && answer.misfits > 0) setReport(answer);
-      say(t("Stored"));
+      say(t("Saved"));
       setText(pretty(parsed.value));
       saved();
     } catch (error) {

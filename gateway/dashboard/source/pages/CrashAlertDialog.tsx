@@ -36,7 +36,7 @@ export function CrashAlertDialog(
     if (stored?.id) {
       await callIn(place, "PUT /admin/apps/{app}/crashes/alerts/{alert}", { path: { alert: stored.id }, body });
     } else secret = (await callIn(place, "POST /admin/apps/{app}/crashes/alerts", { body })).secret ?? "";
-    say(t("Stored"));
+    say(t("Saved"));
     done(secret);
   };
   const count = (name: "threshold" | "windowDays" | "minimum" | "windowSeconds", label: string, factor = 1) => (
@@ -54,7 +54,7 @@ export function CrashAlertDialog(
     <Dialog title={stored?.name ?? t("New alert")} close={close} isWide>
       <Form
         send={send}
-        action={t("Store")}
+        action={t("Save")}
         cancel={close}
         report={report}
         fields={fieldNames}

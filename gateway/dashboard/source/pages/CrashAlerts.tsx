@@ -1,4 +1,4 @@
-// Alerts: what about crashes is told to whom.
+// Alerts: which news about crashes is sent, and to whom.
 
 import { useState } from "react";
 import type { CrashAlert } from "../../generated/api";

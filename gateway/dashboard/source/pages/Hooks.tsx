@@ -116,7 +116,7 @@ export function HookDialog({ hook, close, done }: { hook: Hook | null; close: ()
     <Dialog title={hook?.name ?? t("New hook")} close={close}>
       <Form
         send={send}
-        action={t("Store")}
+        action={t("Save")}
         cancel={close}
         report={report}
         fields={["name", "url", "collection", "timeoutMilliseconds", "callers"]}>

@@ -37,7 +37,7 @@ export function Templates() {
             open={(one) => edit({ name: one.name ?? "", language: one.language ?? "" })}
             empty={
               <Empty icon="mail" title={t("No templates yet")}>
-                {t("A template is a text with places for values, in one or more languages.")}
+                {t("A template is a text with placeholders for values, in one or more languages.")}
               </Empty>
             }
             columns={[
@@ -76,7 +76,7 @@ export function Templates() {
                         ask({
                           title: t("Delete {name}?", { name: one.name ?? "" }),
                           action: t("Delete"),
-                          text: t("Mail that names it is refused from then on."),
+                          text: t("From then on, mail that uses it is refused."),
                           act: async () => {
                             await callIn(place, "DELETE /admin/apps/{app}/notifications/mail/templates/{name}", {
                               path: { name: one.name ?? "" }
@@ -151,7 +151,7 @@ function TemplateForm(
       query: { language: language || undefined },
       body: { subject, text, ...(html ? { html } : {}) }
     });
-    say(t("Stored"));
+    say(t("Saved"));
     done();
   };
   const look = async () => {
@@ -172,7 +172,7 @@ function TemplateForm(
     <Form
       isReadOnly={!place.may("notifications", "update")}
       send={send}
-      action={t("Store")}
+      action={t("Save")}
       cancel={close}
       fields={["name", "subject", "text", "html"]}
       report={report}
@@ -212,7 +212,7 @@ function TemplateForm(
         error={errorOf("text", problem)}
         hint={t("{{name}} stands for a value.")} />
       <TextField
-        label={t("The same as HTML")}
+        label={t("HTML version")}
         value={html}
         change={setHTML}
         isOptional

@@ -81,7 +81,7 @@ export function ProviderDialog(
         ...(stored?.endpoints ? { endpoints: stored.endpoints } : {})
       }
     });
-    say(t("Stored"));
+    say(t("Saved"));
     done();
   };
   const keep = stored?.hasSecret ? t("Leave it empty to keep the stored one.") : undefined;
@@ -89,7 +89,7 @@ export function ProviderDialog(
     <Dialog title={stored ? stored.name : t("New provider")} close={close} isWide>
       <Form
         send={send}
-        action={t("Store")}
+        action={t("Save")}
         cancel={close}
         report={report}
         fields={fieldNames}

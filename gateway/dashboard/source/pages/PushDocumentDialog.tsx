@@ -94,7 +94,7 @@ function Fields({ kind, name: storedName, stored, close, changed }: Properties &
   const send = async () => {
     const path = given(place, { name });
     const answer = await request(`PUT /admin/apps/{app}/notifications/${kind}/{name}`, { ...path, body: parsed.value });
-    say(t("Stored"));
+    say(t("Saved"));
     changed();
     if (typeof answer.body?.secret === "string") setSecret(answer.body.secret);
     else close();
@@ -108,7 +108,7 @@ function Fields({ kind, name: storedName, stored, close, changed }: Properties &
       )}
       <Form
         send={send}
-        action={t("Store")}
+        action={t("Save")}
         cancel={close}
         report={report}
         fields={["name"]}

@@ -36,7 +36,7 @@ export const words: Record<Kind, Words> = {
     title: "Templates",
     add: "New template",
     empty: "No templates yet",
-    about: "A text with places for values, which messages and rules name.",
+    about: "A text with placeholders for values, which messages and rules use.",
     loss: "Messages and rules that name it are refused from then on."
   },
   segments: {

@@ -113,7 +113,7 @@ export function Credentials() {
           done={() => {
             edit(null);
             list.reload();
-            say(t("Stored"));
+            say(t("Saved"));
           }} />
       )}
       {dialog}
@@ -153,7 +153,7 @@ function CredentialForm({ kind, close, done }: { kind: string; close: () => void
     <Dialog title={services[kind]?.title ?? kind} close={close}>
       <Form
         send={send}
-        action={t("Store")}
+        action={t("Save")}
         cancel={close}
         report={report}
         fields={["key", "keyId", "teamId", "bundleIds", "serviceAccount", "subject"]}>

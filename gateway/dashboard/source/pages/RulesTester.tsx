@@ -115,7 +115,7 @@ export function RuleVersions({ collection, changed }: { collection: string; chan
           "POST /admin/apps/{app}/collections/{collection}/rules/versions/{number}/restore",
           given(place, { collection, number: version.number })
         );
-        say(t("Stored"));
+        say(t("Saved"));
         list.reload();
         changed();
       }

@@ -66,7 +66,7 @@ function Fields({ kind, language: asked, isOwn, stored, close, done }: Propertie
       path,
       body: { subject, text, ...(html ? { html } : {}) }
     });
-    say(t("Stored"));
+    say(t("Saved"));
     done();
   };
   const reset = async () => {
@@ -95,7 +95,7 @@ function Fields({ kind, language: asked, isOwn, stored, close, done }: Propertie
   return (
     <Form
       send={send}
-      action={t("Store")}
+      action={t("Save")}
       cancel={close}
       report={report}
       isReadOnly={isReadOnly}
@@ -137,7 +137,7 @@ function Fields({ kind, language: asked, isOwn, stored, close, done }: Propertie
         hint={t("Values: {names}", { names: values.map((one) => `{{${one}}}`).join(" ") })}
         error={errorOf("text", problem)} />
       <TextField
-        label={t("The same as HTML")}
+        label={t("HTML version")}
         value={html}
         change={setHTML}
         isOptional

@@ -115,7 +115,7 @@ function ProviderDialog(
         redirectURLs: [...redirects]
       }
     });
-    say(t("Stored"));
+    say(t("Saved"));
     if (stored || !saved.callbackURL) done();
     else setCallback(saved.callbackURL);
   };
@@ -138,7 +138,7 @@ function ProviderDialog(
     <Dialog title={stored ? stored.name : t("New provider")} close={close} isWide>
       <Form
         send={send}
-        action={t("Store")}
+        action={t("Save")}
         cancel={close}
         report={report}
         fields={["name", "clientIDs", "clientSecret", "issuer", "allowedDomains"]}>

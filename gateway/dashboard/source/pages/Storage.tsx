@@ -195,12 +195,12 @@ function NewObject(
       ...given(place, { collection: name }),
       body: parsed.value
     });
-    say(t("Stored"));
+    say(t("Saved"));
     made(name);
   };
   return (
     <Dialog title={t("New object")} close={close} isWide>
-      <Form send={send} action={t("Store")} cancel={close} isDisabled={parsed.error !== undefined}>
+      <Form send={send} action={t("Save")} cancel={close} isDisabled={parsed.error !== undefined}>
         <TextField
           label={t("Collection")}
           value={name}

@@ -15,7 +15,7 @@ import { options, statuses } from "./TicketWords";
 
 const mostInACall = 100;
 
-/** A part of an act. `act` returns what takes it back. */
+/** A part of a bulk change. `act` carries it out and returns the steps that undo it. */
 interface Step {
   tickets: number[];
   act: () => Promise<Step[]>;

@@ -58,11 +58,11 @@ export const de = {
   "A smaller number deletes what is older.": "Eine kleinere Zahl löscht, was älter ist.",
   "A sprint is a list of tickets to finish within some days.":
     "Ein Sprint ist eine Liste von Tickets, die in einigen Tagen zu erledigen sind.",
-  "A template is a text with places for values, in one or more languages.":
+  "A template is a text with placeholders for values, in one or more languages.":
     "Eine Vorlage ist ein Text mit Platzhaltern für Werte, in einer oder mehreren Sprachen.",
   "A test compares a control with one or more variations of flags or configurations.":
     "Ein Test vergleicht eine Kontrolle mit einer oder mehreren Varianten von Flags oder Konfigurationen.",
-  "A text with places for values, which messages and rules name.":
+  "A text with placeholders for values, which messages and rules use.":
     "Ein Text mit Platzhaltern für Werte, den Nachrichten und Regeln nennen.",
   "a user": "ein Nutzer",
   "A user reports an object with POST …/report; it is listed here until somebody resolves it.":
@@ -551,6 +551,7 @@ export const de = {
   "Forms by device or width are edited as JSON.": "Formen nach Gerät oder Breite werden als JSON bearbeitet.",
   "From": "Von",
   "From Apple or Google; browsers need no key of their own.": "Von Apple oder Google; Browser brauchen keinen.",
+  "From then on, mail that uses it is refused.": "Mail, die sie nennt, wird ab dann abgelehnt.",
   "From your authenticator app, or one of your recovery codes.":
     "Aus Ihrer Authenticator-App, oder einer Ihrer Wiederherstellungscodes.",
   "Function that clients call": "Funktion, die Clients aufrufen",
@@ -592,6 +593,7 @@ export const de = {
   "How often a difference that exists must be found.": "Wie oft ein Unterschied, den es gibt, gefunden werden muss.",
   "How people sign up and sign in to the app, in this environment.":
     "Wie sich Menschen in dieser Umgebung bei der App registrieren und anmelden.",
+  "HTML version": "HTML-Fassung",
   "I have stored them": "Ich habe sie aufbewahrt",
   "Icon": "Symbol",
   "Icon of {name}": "Symbol von {name}",
@@ -784,7 +786,6 @@ export const de = {
   "Mail address there": "Mailadresse dort",
   "Mail server": "Mailserver",
   "Mail texts": "Mailtexte",
-  "Mail that names it is refused from then on.": "Mail, die sie nennt, wird ab dann abgelehnt.",
   "Make a boolean flag first.": "Legen Sie zuerst ein boolesches Flag an.",
   "Make a new secret": "Neues Geheimnis erzeugen",
   "Make a ticket": "Ticket anlegen",
@@ -1426,7 +1427,6 @@ export const de = {
   "Stopped": "Angehalten",
   "Stopped: everybody gets what is live.": "Angehalten: Alle bekommen, was live ist.",
   "Storage": "Daten",
-  "Store": "Speichern",
   "Store a first object": "Ein erstes Objekt speichern",
   "Store a push key": "Einen Push-Schlüssel hinterlegen",
   "Stored": "Gespeichert",
@@ -1547,7 +1547,6 @@ export const de = {
   "The rule does not match.": "Die Regel trifft nicht zu.",
   "The rule matches.": "Die Regel trifft zu.",
   "The rule's secret": "Das Geheimnis der Regel",
-  "The same as HTML": "Dasselbe als HTML",
   "The same users are always included; raising the share excludes nobody.":
     "Es sind immer dieselben Nutzer; ein höherer Anteil schließt niemanden aus.",
   "The server cannot be reached": "Der Server ist nicht erreichbar",

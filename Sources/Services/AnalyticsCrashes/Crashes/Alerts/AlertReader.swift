@@ -3,7 +3,7 @@ import Foundation
 /// The state of an alert's mail to one staff member. Stored as JSON: keep old shapes readable.
 struct AlertReader: Codable, Sendable, Equatable {
     enum State: String, Codable, Sendable {
-        /// The mail has been ordered, or will be.
+        /// The mail has been queued, or will be.
         case waiting
         case sent, failed
         /// The member may no longer read the app's crashes; nothing is sent.
@@ -22,14 +22,14 @@ struct AlertReader: Codable, Sendable, Equatable {
     var staff: String
     var state: State
     var reason: String?
-    /// How often a caller had a failed mail sent again; each time, a new mail is ordered.
+    /// How often a caller had a failed mail sent again; each time, a new mail is queued.
     var again: Int?
 
     init(_ staff: UUID, _ state: State = .waiting, reason: String? = nil) {
         (self.staff, self.state, self.reason) = (staff.uuidString.lowercased(), state, reason)
     }
 
-    /// Identifies the mail to this recipient, so that ordering it again does not send it twice.
+    /// Identifies the mail to this recipient, so that a repeated request does not send it twice.
     func origin(of message: String) -> String { "alert:\(message):\(staff)" + (again.map { ":\($0)" } ?? "") }
 }
 

@@ -40,7 +40,7 @@ final class AlertTestCalls: Sendable {
             else {
                 return outcome
             }
-            // The mail is queued: poll its state instead of ordering another one.
+            // The mail is queued: poll its state instead of requesting another one.
             message.readers = readers
             try await Task.sleep(for: .milliseconds(300))
         }

@@ -23,7 +23,7 @@ struct StaffMailOrders: Sendable {
             var reason: String?
         }
 
-        /// False if there is no mail server; then nothing is ordered.
+        /// False if there is no mail server; then nothing is queued.
         var canSend: Bool
         var mails: [Mail]
     }

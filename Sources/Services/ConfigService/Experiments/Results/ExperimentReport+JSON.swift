@@ -83,20 +83,20 @@ extension MetricReport {
             .object([
                 .init("effect", .real(scaled.effect.value)), .init("standardError", .real(scaled.effect.standardError)),
                 .init("fixed", scaled.fixed.json), .init("sequential", scaled.sequential.json),
-                .init("bayesian", json(scaled.belief, alpha)),
+                .init("bayesian", json(scaled.posterior, alpha)),
             ])
         }
     }
 
     /// The probability of being better; for some metrics, less is better.
-    private func json(_ belief: Posterior, _ alpha: Double) -> JSONValue {
+    private func json(_ posterior: Posterior, _ alpha: Double) -> JSONValue {
         let isLess = metric.isLessBetter
         return .object([
-            .init("mean", .real(belief.mean)),
-            .init("chanceToWin", .real(isLess ? 1 - belief.chanceToWin : belief.chanceToWin)),
-            .init("interval", belief.credibleInterval(alpha: alpha).json),
-            .init("riskOfTaking", .real(isLess ? belief.riskOfControl : belief.riskOfTreatment)),
-            .init("riskOfStaying", .real(isLess ? belief.riskOfTreatment : belief.riskOfControl)),
+            .init("mean", .real(posterior.mean)),
+            .init("chanceToWin", .real(isLess ? 1 - posterior.chanceToWin : posterior.chanceToWin)),
+            .init("interval", posterior.credibleInterval(alpha: alpha).json),
+            .init("riskOfTaking", .real(isLess ? posterior.riskOfControl : posterior.riskOfTreatment)),
+            .init("riskOfStaying", .real(isLess ? posterior.riskOfTreatment : posterior.riskOfControl)),
         ])
     }
 

@@ -78,15 +78,15 @@ struct ExperimentReport: Sendable {
     // MARK: Guard rails
 
     var guardRails: [GuardRail] {
-        let rails = experiment.guardRails
+        let limits = experiment.guardRails
         let least = experiment.variations.map { units[$0.key] ?? 0 }.min() ?? 0
         let ratio = sampleRatioP.map {
-            "The probability of such a split by chance is \($0); a value below \(rails.sampleRatioThreshold) means that something is broken."
+            "The probability of such a split by chance is \($0); a value below \(limits.sampleRatioThreshold) means that something is broken."
         }
         return [
             GuardRail(
-                code: "enough-data", isMet: least >= rails.minimumUnits,
-                message: "The smallest variation has \(least) of the required \(rails.minimumUnits) units."),
+                code: "enough-data", isMet: least >= limits.minimumUnits,
+                message: "The smallest variation has \(least) of the required \(limits.minimumUnits) units."),
             GuardRail(code: "sample-ratio", isMet: !isSplitBroken, message: ratio ?? unknownRatio),
             GuardRail(
                 code: "single-variation", isMet: multipleExposures * 100 <= units.values.reduce(multipleExposures, +),

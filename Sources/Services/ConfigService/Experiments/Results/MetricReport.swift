@@ -7,7 +7,7 @@ struct Comparison: Sendable {
         let effect: Effect
         let fixed: TestResult
         let sequential: TestResult
-        let belief: Posterior
+        let posterior: Posterior
     }
 
     let variation: String
@@ -51,7 +51,7 @@ struct MetricReport: Sendable {
     private static func compare(
         _ control: Observation, _ treatment: Observation, _ variation: ExperimentDocument.Variation,
         _ metric: ExperimentDocument.Metric,
-        _ rails: ExperimentDocument.GuardRails, share: Double
+        _ guardRails: ExperimentDocument.GuardRails, share: Double
     ) -> Comparison {
         var (a, b) = (Estimate(control.value), Estimate(treatment.value))
         var adjustment: Adjustment?
@@ -59,12 +59,12 @@ struct MetricReport: Sendable {
             if metric.kind == .ratio {
                 (a, b) = (Estimate(ratio: first), Estimate(ratio: second))
             } else {
-                let made = Adjustment(control: first, treatment: second)
-                (a, b, adjustment) = (made.control, made.treatment, made)
+                let adjusted = Adjustment(control: first, treatment: second)
+                (a, b, adjustment) = (adjusted.control, adjusted.treatment, adjusted)
             }
         }
-        let relative = scaled(a, b, .relative, metric, rails)
-        let size = SampleSize(alpha: rails.alpha, power: rails.power)
+        let relative = scaled(a, b, .relative, metric, guardRails)
+        let size = SampleSize(alpha: guardRails.alpha, power: guardRails.power)
         let needed = metric.minimumEffect.flatMap {
             a.measuredMean == 0 || a.variance <= 0
                 ? nil
@@ -73,7 +73,7 @@ struct MetricReport: Sendable {
                     share: share)
         }
         return Comparison(
-            variation: variation.key, treatment: treatment, absolute: scaled(a, b, .absolute, metric, rails),
+            variation: variation.key, treatment: treatment, absolute: scaled(a, b, .absolute, metric, guardRails),
             relative: relative, adjustment: adjustment,
             smallestEffect: (try? relative.get()).map { size.smallestEffect(standardError: $0.effect.standardError) },
             neededUnits: needed)
@@ -81,7 +81,7 @@ struct MetricReport: Sendable {
 
     private static func scaled(
         _ a: Estimate, _ b: Estimate, _ scale: Effect.Scale, _ metric: ExperimentDocument.Metric,
-        _ rails: ExperimentDocument.GuardRails
+        _ guardRails: ExperimentDocument.GuardRails
     ) -> Result<Comparison.Scaled, Effect.Obstacle> {
         do throws(Effect.Obstacle) {
             let effect = try Effect(control: a, treatment: b, scale)
@@ -90,9 +90,9 @@ struct MetricReport: Sendable {
                 scale == .relative ? relative : a.measuredMean == 0 ? nil : relative?.absolute(baseline: a.measuredMean)
             return .success(
                 Comparison.Scaled(
-                    effect: effect, fixed: effect.fixedHorizon(alpha: rails.alpha),
-                    sequential: effect.sequential(alpha: rails.alpha, tuning: rails.tuning),
-                    belief: Posterior(effect, prior: prior)))
+                    effect: effect, fixed: effect.fixedHorizon(alpha: guardRails.alpha),
+                    sequential: effect.sequential(alpha: guardRails.alpha, tuning: guardRails.tuning),
+                    posterior: Posterior(effect, prior: prior)))
         } catch {
             return .failure(error)
         }

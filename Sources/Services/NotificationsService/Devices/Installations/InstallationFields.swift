@@ -136,14 +136,14 @@ extension BodyFields {
         }
     }
 
-    /// - Parameter spelled: Normalizes the text for storage; nil if it is invalid.
-    fileprivate func shortText(_ name: String, _ spelled: (String) -> String? = { $0 }) throws
+    /// - Parameter normalize: Normalizes the text for storage; nil if it is invalid.
+    fileprivate func shortText(_ name: String, _ normalize: (String) -> String? = { $0 }) throws
         -> InstallationFields.Change<String>
     {
         guard self[name] != nil else { return .none }
         guard let text = try string(name) else { return .set(nil) }
         guard (1...100).contains(text.utf8.count),
-            !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }), let text = spelled(text)
+            !text.unicodeScalars.contains(where: { $0.value < 0x20 || $0.value == 0x7f }), let text = normalize(text)
         else { throw ServiceError(.invalidBody, "This is not a valid value of at most 100 bytes.", field: name) }
         return .set(text)
     }

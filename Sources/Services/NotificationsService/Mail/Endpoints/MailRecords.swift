@@ -58,7 +58,7 @@ struct EraseMailAddress: Endpoint {
     static let route = Route(
         .delete, "/notifications/mail", "eraseMailAddress",
         """
-        Erases the data of an address that mail was ordered for: records, queued mail, and its entries in the \
+        Erases what is stored about a mail address: records of mail, queued mail, and its entries in the \
         unsubscribe and suppression lists.
         """, callers: .manager(.delete, .notifications),
         parameters: [

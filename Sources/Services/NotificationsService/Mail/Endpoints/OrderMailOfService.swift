@@ -6,12 +6,13 @@ import MartletHTTP
 import MartletMail
 import MartletPostgres
 
-/// `POST /internal/notifications/mail` with `{"app","environment","mails":[{"origin","to","subject","text"}]}`: orders
+/// `POST /internal/notifications/mail` with `{"app","environment","mails":[{"origin","to","subject","text"}]}`: queues
 /// up to 20 mails and returns their states. For our own services only.
 ///
-/// Each origin is ordered once, even if a repetition has other content. Subject and text begin with the app's name.
+/// Mail is queued once for each origin, even if a repetition has other content. Subject and text begin with the app's
+/// name.
 /// Answers `{"canSend","mails":[{"origin","state","reason"?}]}` in the same order, with `state` as in a mail's record.
-/// Without a mail server nothing is ordered and `mails` is empty.
+/// Without a mail server nothing is queued and `mails` is empty.
 struct OrderMailOfService: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/notifications/mail")
 

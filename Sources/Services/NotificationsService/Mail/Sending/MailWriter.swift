@@ -3,7 +3,7 @@ import MartletCore
 import MartletMail
 import MartletPostgres
 
-/// Writes the messages for ordered mail.
+/// Writes the messages for queued mail.
 struct MailWriter: Sendable {
     /// Why a mail cannot be written, as shown in its record.
     struct Refusal: Error, Equatable {

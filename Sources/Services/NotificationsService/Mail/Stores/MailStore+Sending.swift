@@ -119,7 +119,7 @@ extension MailStore {
         ).first.map { (try $0.decode(0), try $0.decode(1)) }
     }
 
-    /// Deletes all mail, in whatever state, that was ordered for an address and not for a user.
+    /// Deletes all mail, in whatever state, that was requested for an address and not for a user.
     ///
     /// - Returns: The number of mails; `limit` means that there may be more.
     func erase(_ address: String, limit: Int, in space: Space) async throws -> Int {

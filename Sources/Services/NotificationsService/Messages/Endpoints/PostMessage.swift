@@ -9,11 +9,11 @@ import MartletPostgres
 /// since.
 ///
 /// The app's server, and staff who may create notifications, send a `MessageRequest`. If no device can be reached,
-/// nothing is ordered. Signed-in users may send what the app's `ClientRules` allow; the answer to them does not reveal
-/// who receives the message.
+/// no message is created. Signed-in users may send what the app's `ClientRules` allow; the answer to them does not
+/// reveal who receives the message.
 struct PostMessage: Endpoint {
     static let route = Route(
-        .post, "/notifications/messages", "sendMessage", "Orders a push message.",
+        .post, "/notifications/messages", "sendMessage", "Sends a push message.",
         callers: .appsAndStaff,
         parameters: [
             .header("Idempotency-Key", .string.maxLength(200))

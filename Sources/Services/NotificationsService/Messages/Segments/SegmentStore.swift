@@ -3,8 +3,8 @@ import MartletAPI
 import MartletCore
 import MartletPostgres
 
-/// Named audiences. A message keeps the audience that its segment had when it was ordered; the matching
-/// installations are looked up when it is planned.
+/// Named audiences. A message keeps the audience that its segment had when the message was created. The matching
+/// installations are looked up when the message is planned.
 struct SegmentStore: Sendable {
     /// The limit per space.
     static let maximumCount = 500

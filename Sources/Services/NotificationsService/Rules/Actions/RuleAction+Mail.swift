@@ -43,7 +43,7 @@ extension RuleActionBuilder {
 }
 
 extension RuleActionPerformer {
-    /// Orders the mail of an action. If it would exceed the app's mail limit, none of it is ordered.
+    /// Queues the mail of an action. If it would exceed the app's mail limit, none of it is queued.
     ///
     /// - Returns: The ids of the mails, or why there are none.
     func order(_ action: RuleAction, in space: Space, _ transaction: PostgresTransaction) async throws -> (
