@@ -2988,7 +2988,7 @@ export interface Calls {
             publicKey?: string;
         };
     };
-    /** Orders a push message. */
+    /** Sends a push message. */
     "POST notifications/messages": {
         headers?: {
             "Idempotency-Key"?: string;
