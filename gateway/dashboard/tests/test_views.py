@@ -603,17 +603,17 @@ class ViewTests(BrowserTests):
             self.window.place(path)
             self.see("A part of the server is not available")
             self.page.unroute(address)
-            waiting = []
-            self.page.route(address, lambda route: waiting.append(route))
+            waiting, is_held = [], True
+            self.page.route(address, lambda route: waiting.append(route) if is_held else route.continue_())
             self.window.place(path)
             expect(self.page.locator(".loading").first).to_be_attached()
             while not waiting:
                 self.page.wait_for_timeout(20)
-            # First, so that no call is held up from now on.
-            self.page.unroute(address)
+            is_held = False
             for route in waiting:
                 route.continue_()
             expect(self.page.locator(".loading")).to_have_count(0)
+            self.page.unroute(address)
 
 
 if __name__ == "__main__":
