@@ -48,7 +48,8 @@ final class ExposureLog: Service {
     private let store: ExposureStore
     private let logger: Logger
     private let state = Mutex(State())
-    private let lastFlush = Mutex<Task<Void, Never>?>(nil)
+    /// One flush at a time.
+    private let flushes = AsyncSemaphore(limit: 1, maximumWaiting: .max, refusal: CancellationError())
     private let dropped = Counter(label: "martlet_config_exposures_dropped_total")
 
     init(store: ExposureStore, logger: Logger) {
@@ -94,22 +95,9 @@ final class ExposureLog: Service {
     }
 
     /// Writes the queued exposures. Those that cannot be written stay in the queue. On return, no exposure recorded
-    /// before the call is still being written, not even by another call.
+    /// before the call is still being written, not even by another call. A cancelled task may write nothing.
     func flush() async {
-        let task = lastFlush.withLock { last in
-            let former = last
-            let task = Task {
-                await former?.value
-                await self.write()
-            }
-            last = task
-            return task
-        }
-        await withTaskCancellationHandler {
-            await task.value
-        } onCancel: {
-            task.cancel()
-        }
+        try? await flushes.withPermit { await write() }
     }
 
     private func write() async {
