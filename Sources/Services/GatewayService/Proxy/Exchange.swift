@@ -554,10 +554,7 @@ final class Exchange {
 
     private func hasOther(than backend: Backend) -> Bool {
         guard let route else { return false }
-        return worker.upstreams[route.upstreamIndex].backends.contains { other in
-            other !== backend && other.isHealthy && other.isAvailable(at: worker.now)
-                && !tried.contains { $0 === other }
-        }
+        return worker.upstreams[route.upstreamIndex].hasHealthy(excluding: tried + [backend], at: worker.now)
     }
 
     /// Answers with a problem, or aborts if an answer has already begun.

@@ -34,13 +34,21 @@ final class Upstream {
         choose(excluding: tried, at: now, healthy: true) ?? choose(excluding: tried, at: now, healthy: false)
     }
 
+    /// Whether there is a healthy address that may be used now.
+    func hasHealthy(excluding tried: [Backend], at now: NIODeadline) -> Bool {
+        backends.contains { isUsable($0, excluding: tried, at: now, healthy: true) }
+    }
+
+    private func isUsable(_ backend: Backend, excluding tried: [Backend], at now: NIODeadline, healthy: Bool) -> Bool {
+        backend.isHealthy == healthy && backend.isAvailable(at: now) && !tried.contains { $0 === backend }
+    }
+
     private func choose(excluding tried: [Backend], at now: NIODeadline, healthy: Bool) -> Backend? {
         var best: Backend?
         nextIndex = backends.isEmpty ? 0 : (nextIndex + 1) % backends.count
         for offset in backends.indices {
             let backend = backends[(nextIndex + offset) % backends.count]
-            guard backend.isHealthy == healthy, backend.isAvailable(at: now), !tried.contains(where: { $0 === backend })
-            else { continue }
+            guard isUsable(backend, excluding: tried, at: now, healthy: healthy) else { continue }
             if best.map({ backend.inFlight < $0.inFlight }) ?? true { best = backend }
         }
         return best
