@@ -1,9 +1,10 @@
 // The runs of `martlet backup`, also those that failed.
 
 import type { ServerHealth } from "../../generated/api";
-import { Badge, Empty, Section, Tone } from "../system/basics";
+import { Empty, Section } from "../system/basics";
 import { Table } from "../system/table";
 import { ago, number, t, Text, time } from "../text";
+import { RunResult } from "./Health";
 
 type Run = NonNullable<NonNullable<ServerHealth["backup"]>["runs"]>[number];
 
@@ -11,12 +12,6 @@ const commands: Record<Run["command"], Text> = {
   now: "Database and files",
   files: "New files",
   verify: "Test by restoring it"
-};
-
-const results: Record<Run["result"], { title: Text; tone: Tone }> = {
-  good: { title: "Fine", tone: "good" },
-  failed: { title: "Failed", tone: "bad" },
-  cancelled: { title: "Cancelled", tone: "neutral" }
 };
 
 export function BackupRuns({ runs }: { runs: Run[] }) {
@@ -53,7 +48,7 @@ export function BackupRuns({ runs }: { runs: Run[] }) {
             name: "result",
             title: t("Result"),
             width: "160px",
-            cell: (one) => <Badge tone={results[one.result].tone}>{t(results[one.result].title)}</Badge>
+            cell: (one) => <RunResult result={one.result} />
           }
         ]} />
     </Section>

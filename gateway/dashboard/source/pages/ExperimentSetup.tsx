@@ -3,7 +3,7 @@
 import { usePlace } from "../shell/place";
 import { Badge, Button, Notice, Section } from "../system/basics";
 import { Check, Choice, TextField } from "../system/form";
-import type { Finding } from "../system/json";
+import { Finding, Severity } from "../system/json";
 import { useLoad } from "../system/load";
 import { own } from "../system/own";
 import { setQuery } from "../system/router";
@@ -97,9 +97,7 @@ function Findings({ findings }: { findings: Finding[] }) {
       {findings.map((one) => (
         <li key={one.path + one.message}>
           <button type="button" onClick={() => setQuery({ tab: "json" })}>
-            <Badge tone={one.severity === "error" ? "bad" : "warning"}>
-              {one.severity === "error" ? t("Error") : t("Warning")}
-            </Badge>
+            <Severity finding={one} />
             <span>{one.message}</span>
             <code>{one.path}</code>
           </button>

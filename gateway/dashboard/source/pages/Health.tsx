@@ -1,7 +1,7 @@
 // The parts of the server and its backups, as GET /admin/health tells them.
 
 import type { ServerHealth } from "../../generated/api";
-import { Badge, Empty, Section } from "../system/basics";
+import { Badge, Empty, Section, Tone } from "../system/basics";
 import { Table } from "../system/table";
 import { ago, bytes, number, t, Text, time } from "../text";
 
@@ -126,6 +126,17 @@ function Proved({ proof }: { proof: { time: string; result: string } }) {
   );
 }
 
+const results: Record<"good" | "failed" | "cancelled", { title: Text; tone: Tone }> = {
+  good: { title: "Fine", tone: "good" },
+  failed: { title: "Failed", tone: "bad" },
+  cancelled: { title: "Cancelled", tone: "neutral" }
+};
+
+/** How a run of a backup ended. */
+export function RunResult({ result }: { result: keyof typeof results }) {
+  return <Badge tone={results[result].tone}>{t(results[result].title)}</Badge>;
+}
+
 export function AppBackups({ apps }: { apps: NonNullable<ServerHealth["appBackups"]> }) {
   return (
     <Section title={t("Archives of apps")}>
@@ -146,13 +157,7 @@ export function AppBackups({ apps }: { apps: NonNullable<ServerHealth["appBackup
             title: t("Last run"),
             width: "200px",
             cell: (one) => (
-              <span title={time(one.lastRun)}>
-                {one.lastResult === "good" ?
-                  <Badge tone="good">{t("Fine")}</Badge> :
-                  one.lastResult === "failed" ?
-                  <Badge tone="bad">{t("Failed")}</Badge> :
-                  <Badge>{t("Cancelled")}</Badge>} {ago(one.lastRun)}
-              </span>
+              <span title={time(one.lastRun)}><RunResult result={one.lastResult} /> {ago(one.lastRun)}</span>
             )
           },
           {

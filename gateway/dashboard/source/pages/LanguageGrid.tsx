@@ -5,7 +5,7 @@ import { request } from "../api/client";
 import { given, Place, usePlace } from "../shell/place";
 import { Badge, Button, Empty, sayProblem, Show } from "../system/basics";
 import { Select } from "../system/form";
-import { Finding } from "../system/json";
+import { Finding, Severity } from "../system/json";
 import { useLoad, usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { percent, t } from "../text";
@@ -240,9 +240,7 @@ function Checks({ findings }: { findings: Finding[] }) {
           key={index}
           type="button"
           onClick={() => setQuery({ search: keyOf(one), missing: "" })}>
-          <Badge tone={one.severity === "error" ? "bad" : "warning"}>
-            {one.severity === "error" ? t("Error") : t("Warning")}
-          </Badge>
+          <Severity finding={one} />
           <code>{keyOf(one) || one.path}</code>
           <span>{one.message}</span>
         </button>

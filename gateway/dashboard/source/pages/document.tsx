@@ -117,12 +117,15 @@ export function DocumentList(
               {
                 name: "name",
                 title: t("Name"),
-                cell: (one) => (
-                  <span className="two-lines">
-                    <Link to={place.to(`${page}/${encodeURIComponent(one.name ?? "")}`)}>{one.name}</Link>
-                    {about?.(one.name ?? "")?.title && <span className="faint">{about(one.name ?? "")?.title}</span>}
-                  </span>
-                )
+                cell: (one) => {
+                  const subtitle = about?.(one.name ?? "")?.title;
+                  return (
+                    <span className="two-lines">
+                      <Link to={place.to(`${page}/${encodeURIComponent(one.name ?? "")}`)}>{one.name}</Link>
+                      {subtitle && <span className="faint">{subtitle}</span>}
+                    </span>
+                  );
+                }
               },
               {
                 name: "state",

@@ -264,6 +264,11 @@ export function JSONEditor(
   );
 }
 
+export function Severity({ finding }: { finding: Finding }) {
+  const isError = finding.severity === "error";
+  return <Badge tone={isError ? "bad" : "warning"}>{isError ? t("Error") : t("Warning")}</Badge>;
+}
+
 /** Asks before unsaved changes are lost. */
 export function useUnsaved(isUnsaved: boolean): void {
   useEffect(() => {
