@@ -33,7 +33,7 @@ import Testing
             await eventually { test.upstream.arrivals.count == 3 }
             await test.shutDown()
             await eventually { !test.gateway.isReady }
-            // Requests that arrive before the event loops are told to drain are answered as usual.
+            // Requests that arrive before the event loops begin to drain are answered as usual.
             var requests = 1
             while !kept.text.contains("connection: close"), !kept.isClosed, requests < 1_000 {
                 try await kept.send(TestGateway.request("y"))

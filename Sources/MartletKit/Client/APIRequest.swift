@@ -27,8 +27,8 @@ package struct APIRequest: Sendable {
     package var headers: HTTPHeaders = [:]
     var body: Data?
     var caller = Caller.userIfSignedIn
-    /// The user id for which the call is meant. The call fails with `notSignedIn` if another user, or nobody, is signed
-    /// in. `.some(nil)`: it fails if anybody is signed in. Nil: the user does not matter.
+    /// The id of the user who must be signed in; otherwise the call fails with `notSignedIn`. `.some(nil)`: no user may
+    /// be signed in. Nil: any state is accepted.
     package var expectedUser: String??
     var repetition: Repetition
     /// The time limit of one attempt in seconds; nil: the client's.

@@ -5,7 +5,7 @@ import Foundation
 package enum UserModels {
     package static let prefix = "model-"
 
-    /// Each user has separate files, and so has a device on which nobody is signed in.
+    /// Each user has separate files. Without a signed-in user, the device has files of its own.
     package static func prefix(of user: String?) -> String {
         prefix + (user.map { SHA256Digest.hexadecimal(Data($0.utf8)) } ?? "nobody") + "-"
     }

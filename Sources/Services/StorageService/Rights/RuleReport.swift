@@ -26,7 +26,7 @@ struct RuleReport: Sendable {
     let spaceAccess: SpaceAccess
 
     /// The kinds of caller who may perform the operation, beginning with the largest. A kind is only listed if it may
-    /// do more than the kinds before it. An empty list means nobody but the master key. At most `maximumNames` users
+    /// do more than the kinds before it. If the list is empty, only the master key may. At most `maximumNames` users
     /// and roles are checked.
     func kinds(of operation: CollectionRules.Operation) -> [Kind] {
         kinds("rules.\(operation.rawValue)", rules.grantees(operation), { $0.reach(of: operation) }) {

@@ -121,7 +121,7 @@ struct RulesStore: Sendable {
         try given.check(in: try await ruleContext(of: given, on: collection, of: space))
         let rules = try await checkingConditions(of: given, on: collection, of: space, beside: others)
         // PostgreSQL sorts the members of `jsonb`, so return the rules as a later read will. Parsing them here also
-        // refuses rules that could be stored but not read again, because nobody could then use the collection.
+        // refuses rules that could be stored but not read again: they would make the collection unusable.
         let row = try await spaces.query(
             "SELECT (\(PostgresJSON(rules.json.text)))::jsonb::text", in: space, on: postgres)[0]
         return try CollectionRules(JSONValue(parsing: row.decode(0, as: String.self).utf8))

@@ -39,7 +39,7 @@ extension StoredUserData {
         """
     }
 
-    /// Makes the user the only writer again of hidden objects that nobody else could read or write. The erasure of
+    /// Hidden objects that no other user could read or write get the user as their only writer again. The erasure of
     /// objects then finds them.
     private func restoreWritersOfHiddenObjects(of owner: Owner) async throws {
         let reports = try owner.space.own("_reports")

@@ -7,9 +7,9 @@ struct IncomingEvent: Sendable, Equatable {
     /// device has opted out, the event is not stored.
     struct Subject: Sendable, Hashable {
         var person = Person.nobody
-        /// `nobody` if the event does not name an account.
+        /// `Person.nobody` if the event names no account.
         var account = Person.nobody
-        /// `nobody` if the event does not name a device.
+        /// `Person.nobody` if the event names no device.
         var device = Person.nobody
     }
 

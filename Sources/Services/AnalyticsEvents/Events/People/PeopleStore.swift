@@ -27,7 +27,7 @@ final class PeopleStore: Sendable {
     struct Traits: Sendable {
         var space: Int
         var person: Int64
-        /// The device that sent the traits; `nobody` if it is unknown.
+        /// The device that sent the traits; `Person.nobody` if it is unknown.
         var device: Int64
         var at: Date
         /// A JSON object as text.
