@@ -69,12 +69,12 @@ struct Settings: Sendable {
     /// are reserved for files, event loops, feeds and health checks.
     private static func descriptors(_ configuration: GatewayConfiguration) throws(GatewayConfigurationError) -> Int {
         guard let openFiles = configuration.openFiles else { return .max }
-        let kept = 128 + 8 * (configuration.eventLoopThreads ?? 2 * NIOCore.System.coreCount)
-        guard openFiles >= kept + 64 else {
+        let reserved = 128 + 8 * (configuration.eventLoopThreads ?? 2 * NIOCore.System.coreCount)
+        guard openFiles >= reserved + 64 else {
             throw GatewayConfigurationError(
-                "The limit of open files must be at least \(kept + 64), found \(openFiles).")
+                "The limit of open files must be at least \(reserved + 64), found \(openFiles).")
         }
-        return openFiles - kept
+        return openFiles - reserved
     }
 
     var parserLimits: RequestParser.Limits {
