@@ -89,7 +89,7 @@ struct UpgradePlan {
             lines.append("The database needs no migration.")
         } else {
             lines.append(
-                "\(pending.count) migrations, in one transaction for each service, while the old processes keep running:"
+                "\(pending.count) migrations, in one transaction for each service; old processes keep running:"
             )
             lines += pending.map { "  " + $0 }
         }
