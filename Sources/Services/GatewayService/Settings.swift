@@ -49,8 +49,8 @@ struct Settings: Sendable {
         drainDelay = TimeAmount(configuration.timeouts.drainDelay)
         readingWindow = TimeAmount(configuration.timeouts.reading)
         drainTimeout = TimeAmount(configuration.timeouts.drain)
-        trustedProxies = try Network.parse(configuration.trustedProxies, "trustedProxies")
-        masterKeyNetworks = try Network.parse(configuration.masterKeyNetworks, "masterKeyNetworks")
+        trustedProxies = try Network.parse(configuration.trustedProxies, "trusted.proxies")
+        masterKeyNetworks = try Network.parse(configuration.masterKeyNetworks, "master.networks")
         allowedOrigins = Set(configuration.allowedOrigins)
         logsRequests = configuration.logsRequests
         requestLines = configuration.requestLines

@@ -72,7 +72,7 @@ struct Network: Sendable {
         var networks: [Network] = []
         for text in texts {
             guard let network = Network(text) else {
-                throw GatewayConfigurationError("\(key): '\(text)' is not a network.")
+                throw GatewayConfigurationError("\(key): expected a network such as 10.0.0.0/8, found '\(text)'.")
             }
             networks.append(network)
         }

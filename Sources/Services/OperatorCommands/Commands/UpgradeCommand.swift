@@ -88,9 +88,7 @@ struct UpgradePlan {
         if pending.isEmpty {
             lines.append("The database needs no migration.")
         } else {
-            lines.append(
-                "\(pending.count) migrations, in one transaction for each service; old processes keep running:"
-            )
+            lines.append("\(pending.count) migrations, one transaction for each service; old processes keep running:")
             lines += pending.map { "  " + $0 }
         }
         let age = lastBackup.map { "the last one is \(Int(now.timeIntervalSince($0) / 60)) minutes old" }
