@@ -8,7 +8,7 @@ import Synchronization
 /// connections do not suffer from a client with many. A connection is never evicted while it has a request in progress
 /// or an answer that its client has not read to the end.
 final class ClientConnections: Sendable {
-    /// One connection, for as long as it is open.
+    /// A connection's share of the limits, held while it is open.
     final class Permit: Sendable {
         /// Nil if the connection counts towards the total only.
         fileprivate let address: IPAddress?
