@@ -229,7 +229,7 @@ import Testing
             rights: Rights(identity: .user("u7", roles: ["r1"]), collections: [:]))
         let filter = try LiveRequest.filter(#"{"tags":"t777"}"#, in: scope)
         var query = SyncFeed.Query()
-        (query.condition, query.isServed) = (filter.condition, filter.isServed)
+        (query.condition, query.isIndexed) = (filter.condition, filter.isIndexed)
         var explain: PostgresQuery = "EXPLAIN \(try SyncFeed.walking(query, after: "", in: scope))"
         (explain.role, explain.isPrepared) = (scope.space.role, false)
         let plan = try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(
