@@ -285,8 +285,8 @@ actor LiveTail {
 
     /// Reads the changes between two snapshots in order, each with the cursor after it.
     ///
-    /// - Parameter pace: The outbox of the single subscriber that is catching up. Missed changes are only read of
-    ///   objects that it may read now.
+    /// - Parameter pace: The outbox of the single subscriber that is catching up. It gets only those missed
+    ///   changes whose objects it may read now.
     private func read(
         from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, pace: Outbox? = nil,
         _ body: (Delivery) -> Void

@@ -266,8 +266,8 @@ struct FileStore: Sendable {
             """, in: scope.space)
     }
 
-    /// A file's record as JSON text. Only the file's owner, the app's server and staff see why a
-    /// file was refused, and to what it is bound.
+    /// A file's record as JSON text. Only the file's owner, the app's server and staff see why a file was refused,
+    /// and to what it is bound.
     static func record(for identity: Identity) -> PostgresQuery {
         let isOwner: PostgresQuery = identity == .master ? "TRUE" : "owner = \(identity.userID)::text"
         return """

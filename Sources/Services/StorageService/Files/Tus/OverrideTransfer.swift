@@ -15,7 +15,7 @@ struct OverrideTransfer: Endpoint {
                 "`PATCH` for `continueTransfer`, `DELETE` for `deleteTransfer`.", isRequired: true)
         ],
         checksOwnQuery: true,
-        details: "The other headers, the body and the answer are those of that call.",
+        details: "The other headers, the body and the answer are those of `continueTransfer` or `deleteTransfer`.",
         body: .contents(.type("application/offset+octet-stream", .bytes), isRequired: false),
         answers: [
             .answer(204, "As `continueTransfer` or `deleteTransfer`.")
