@@ -5,7 +5,7 @@ public import MartletMail
 
 /// The operator's options for the auth service, apart from its database and the internal secret.
 public struct AuthOptions: Sendable {
-    /// The number of passwords hashed at a time; each takes 19 MiB.
+    /// The maximum number of passwords hashed at a time; each takes 19 MiB.
     public var passwordConcurrency = PasswordHasher.defaultConcurrency
     /// The URL at which clients reach the gateway.
     public var publicURL = URL(string: "http://127.0.0.1:8080")!

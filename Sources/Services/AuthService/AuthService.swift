@@ -7,7 +7,7 @@ import MartletJobs
 public import MartletPostgres
 public import ServiceLifecycle
 
-/// Apps and their keys, the key ring feed for gateways, and the end users of apps.
+/// Apps and their keys, staff and the audit log, the end users of apps, and the feeds that gateways follow.
 ///
 /// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret),
 /// `password.concurrency` (half the cores; the number of passwords hashed at a time, each taking 19 MiB), `public.url`
@@ -157,7 +157,7 @@ public struct AuthService: ServiceDefinition {
     }
 
     public func isReady() async -> Bool {
-        // Ready only once the keys that it signs with are published.
+        // Tokens can be verified only after the keys that sign them are published.
         postgres.isReady && hasher.isRunning && !feed.idTokenKeys.isEmpty && revocations.isReady
             && signIns.signingKeys.isReady
     }

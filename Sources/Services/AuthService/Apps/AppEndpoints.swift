@@ -156,7 +156,8 @@ struct ArchiveApp: Endpoint {
             .path("app", .string, "The app's id.")
         ], needsConfirmation: true,
         details: """
-            Gateways refuse the keys of an archived app; they follow within two seconds. The app's data is kept.
+            Gateways refuse the keys of an archived app. The change takes effect within two seconds. The app's data \
+            is kept.
             """,
         answers: [
             .answer(200, "The app.", .json(.app))

@@ -44,8 +44,8 @@ struct CreateKey: Endpoint {
             .path("app", .string, "The app's id.")
         ], needsConfirmation: true,
         details: """
-            For a master key, you need every right in the areas that it opens. An app may have at most 200 keys \
-            and secrets.
+            For a master key, you need every right in the areas that it gives access to. An app may have at most \
+            200 keys and secrets.
             """,
         body: .json(
             .object(
@@ -107,8 +107,8 @@ struct ChangeKey: Endpoint {
             .path("id", .uuid),
         ], needsConfirmation: true,
         details: """
-            Gateways follow within two seconds. `null` removes the expiry, the networks or the scopes. For a \
-            master key, you need every right in the areas that it opens to change anything but the label.
+            The change takes effect within two seconds. `null` removes the expiry, the networks or the scopes. To \
+            change more than the label of a master key, you need every right in the areas that it gives access to.
             """,
         body: .json(
             .object(
@@ -201,7 +201,7 @@ struct RotateKey: Endpoint {
         ], needsConfirmation: true,
         details: """
             The old key stays valid for `graceSeconds`; with 0 it is revoked at once. For a master key, you need \
-            every right in the areas that it opens.
+            every right in the areas that it gives access to.
             """,
         body: .json(
             .object(

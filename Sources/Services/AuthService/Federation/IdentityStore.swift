@@ -154,7 +154,7 @@ struct IdentityStore: Sendable {
             'created', \(PostgresQuery.rfc3339("i.created")), 'lastUsed', \(PostgresQuery.rfc3339("i.last_used")))::text
         """
 
-    /// Inserts the identity as a new row for the user `u`.
+    /// Inserts the identity for the user `u` of the FROM clause `source`.
     static func insertion(_ identity: VerifiedIdentity, _ source: PostgresQuery, in space: AppSpace) -> PostgresQuery {
         """
         INSERT INTO auth.identities AS i (app_id, environment, issuer, subject, provider, user_id, email)

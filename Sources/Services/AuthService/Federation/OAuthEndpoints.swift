@@ -6,13 +6,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The people who sign in at a provider by a route: an app's users, or the server's staff (under `/admin/auth/oidc/`).
+/// Whom a route signs in at a provider: an app's users, or the server's staff (under `/admin/auth/oidc/`).
 enum ProviderAudience: Sendable {
     case users, staff
 
     func space(_ context: ServiceContext) throws -> AppSpace { self == .users ? try context.userSpace : .staff }
 
-    /// The id of the app whose callback is called.
+    /// The id of the app whose callback was called; empty for staff.
     ///
     /// - Throws: `forbidden` if the request did not use the callback's route.
     fileprivate func callbackAppID(_ context: ServiceContext) throws -> String {
@@ -208,7 +208,7 @@ struct OAuthCallback: Endpoint {
             throw Refusal(error: isCode ? error : "server_error")
         }
         guard let provider = try await federation.providers.find(flow.provider, in: flow.space) else {
-            throw ProviderFailure.missing("setting up")
+            throw ProviderFailure.missing("configuration")
         }
         let identity = try await federation.codeFlow.identity(from: answer, state: state, of: provider)
         return try await federation.flows.keep(identity, of: flow)

@@ -64,7 +64,7 @@ struct OAuthFlowStore: Sendable {
         return code
     }
 
-    /// The identity for a code, without consuming it.
+    /// The result of the flow that gave a code, without consuming the code; nil if it is unknown, used up or expired.
     func identity(for code: String, in space: AppSpace) async throws -> CompletedFlow? {
         let hash = Self.hash(code)
         return try await postgres.query(

@@ -10,7 +10,7 @@ struct SignInProof: Sendable {
     var identity: VerifiedIdentity
     /// Consumes the proof. Returns false if it has been consumed already.
     var consume: @Sendable () async throws -> Bool
-    /// Completes the work after the proof was consumed.
+    /// Runs after the sign-in. Stores the provider's token, if it must be revoked later.
     var finish: @Sendable () async throws -> Void = {}
 }
 
@@ -19,8 +19,8 @@ extension Federation {
     static let codeFields: Set<String> = ["code", "codeVerifier"]
     static let idTokenFields: Set<String> = ["provider", "idToken", "nonce", "authorizationCode", "name"]
 
-    /// The proof for a code from `OAuthCallback`, shown with the verifier for the code challenge that the app began
-    /// with (RFC 7636 §4.6).
+    /// The proof for a code from `OAuthCallback`. The body must also have the verifier for the code challenge with
+    /// which the app started the flow (RFC 7636 §4.6).
     ///
     /// - Throws: `invalid-token`, `invalid-body`.
     func proof(ofCode fields: BodyFields, in space: AppSpace) async throws -> SignInProof {
