@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Requires both factors, because the passkey will open the account without password and code.
+/// Requires both factors, because the passkey will give access without password and code.
 struct OfferPasskey: Endpoint {
     static let route = Route(
         .post, "/auth/me/passkeys/options", "offerPasskey",

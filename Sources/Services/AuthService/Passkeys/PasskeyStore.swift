@@ -74,7 +74,7 @@ struct PasskeyStore: Sendable {
         ).isEmpty
     }
 
-    /// The user that a challenge for signing up was created for.
+    /// The user that a challenge for signing up was created for; nil if the challenge is not valid.
     func newUser(of challenge: Data, in space: AppSpace) async throws -> UUID? {
         try await postgres.query(
             "SELECT user_id FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signUp, in: space))"

@@ -1,7 +1,7 @@
 import Foundation
 import MartletCore
 
-/// Reads the tokens of clients. A token is valid if this service made it, it has not expired and its session is open.
+/// Reads the tokens of clients. A token is valid if this service issued it, it has not expired and its session is open.
 struct ClientTokens: Sendable {
     struct Found: Sendable {
         let kind: ProviderTokens.Kind
@@ -22,7 +22,7 @@ struct ClientTokens: Sendable {
         return Found(kind: .access, open: open, expires: content.value / 1_000)
     }
 
-    /// Nil also for a replaced token, and for one whose scopes the client may no longer request.
+    /// Nil also for a replaced token, and if the client may no longer request `offline_access`.
     func refresh(_ token: String, in space: AppSpace) async throws -> Found? {
         guard let content = tokens.content(of: token, .refresh),
             let open = try await sessions.find(content.session, in: space),

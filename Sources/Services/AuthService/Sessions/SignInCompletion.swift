@@ -43,7 +43,7 @@ struct NewDeviceNotice: Sendable {
     /// Never fails, because the user is already signed in.
     func send(_ user: UUID, _ session: NewSession, in space: AppSpace) async {
         guard (try? await outbox.canSendMail(in: space)) == true,
-            let email = try? await users.recipientOfNewDevice(session, of: user, in: space)
+            let email = try? await users.recipientOfNewDeviceNotice(session, of: user, in: space)
         else { return }
         var order = MailOrder(.newDevice, to: email, user: user, in: space)
         order.values["time"] = outbox.time
