@@ -139,7 +139,7 @@ public struct AuthService: ServiceDefinition {
         let housekeeping = Housekeeping(
             sessions: sessions, deletions: userDataJobs.deletions,
             codes: provider.codes,
-            places: places, proofs: mailing.proofs, flows: federation.flows, audit: audit,
+            signInAddresses: signInAddresses, proofs: mailing.proofs, flows: federation.flows, audit: audit,
             auditRetentionInDays: auditRetentionInDays, status: status, statements: statements, now: now,
             logger: logger)
         let services: [any Service] = [
@@ -164,7 +164,7 @@ public struct AuthService: ServiceDefinition {
 
     var byPassword: PasswordSignIn {
         PasswordSignIn(
-            users: users, sessions: sessions, attempts: attempts, places: places, hasher: hasher,
+            users: users, sessions: sessions, attempts: attempts, signInAddresses: signInAddresses, hasher: hasher,
             completion: completion, settings: mailing.settings)
     }
 
@@ -176,7 +176,9 @@ public struct AuthService: ServiceDefinition {
             now: now)
     }
 
-    private var places: PlaceStore { PlaceStore(postgres: postgres, key: keys.places) }
+    private var signInAddresses: SignInAddressStore {
+        SignInAddressStore(postgres: postgres, key: keys.signInAddresses)
+    }
     var apps: AppStore { AppStore(postgres: postgres) }
     var versions: VersionStore { VersionStore(postgres: postgres) }
     var pictures: PictureStore { PictureStore(postgres: postgres) }

@@ -141,7 +141,7 @@ struct OAuthCallback: Endpoint {
         "Receives the user from a provider that posts a form, and redirects to the app.", takesForm: true)
     static let returnStaffFromOAuth = Route(
         .get, "/admin/auth/oidc/callback", "returnStaffFromOAuth",
-        "Receives a staff member from a provider and redirects to the console.", callers: .staffSigningIn,
+        "Receives a staff member from a provider and redirects to the dashboard.", callers: .staffSigningIn,
         checksOwnQuery: true,
         details: """
             The redirect goes to the `redirectURL` that the flow was started with, with `state` and either \
@@ -153,7 +153,7 @@ struct OAuthCallback: Endpoint {
         errors: [403: "The state is unknown, was used before or has expired (`invalid-link`)."])
     static let returnStaffFromOAuthByForm = returnStaffFromOAuth.by(
         .post, "returnStaffFromOAuthByForm",
-        "Receives a staff member from a provider that posts a form, and redirects to the console.", takesForm: true)
+        "Receives a staff member from a provider that posts a form, and redirects to the dashboard.", takesForm: true)
 
     static let maximumSizeInBytes = 64 << 10
 

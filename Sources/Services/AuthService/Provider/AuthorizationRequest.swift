@@ -121,7 +121,9 @@ struct AuthorizationRequest: Sendable {
             return seconds
         }
         nonce = fields["nonce"]
-        guard (nonce ?? "").utf8.count <= 1_000 else { throw OAuthError(.invalidRequest, "nonce is longer than 1000 bytes.") }
+        guard (nonce ?? "").utf8.count <= 1_000 else {
+            throw OAuthError(.invalidRequest, "nonce is longer than 1000 bytes.")
+        }
         loginHint = fields["login_hint"]
         query = fields.encoded
         queryForAnotherUser = fields.setting("prompt", Prompt.login.rawValue).encoded

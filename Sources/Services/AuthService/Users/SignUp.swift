@@ -67,7 +67,7 @@ struct SignUp: Endpoint {
 }
 
 extension Response {
-    /// 202 for a new user who can sign in only once the address is verified.
+    /// 202 for a new user who can sign in only after the address is verified.
     static func waitingForVerification(_ user: String) -> Response {
         Response.json(ByteBuffer(string: #"{"user":\#(user)}"#), status: .accepted).notStored
     }
