@@ -13,7 +13,7 @@ public struct AuthOptions: Sendable {
     public var mail = MailSettings()
     /// All other services, in the order in which a user's data is exported.
     public var services: [ServiceAddress] = []
-    /// The time limit for asking whether earlier mail to an address bounced.
+    /// The time limit for looking up whether earlier mail to an address bounced.
     public var bounceCheckTimeout: Duration = .seconds(2)
     /// The time limit of each statement and each request that reads the server's status.
     public var statusTimeLimit: Duration = .seconds(2)

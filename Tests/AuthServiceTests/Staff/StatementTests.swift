@@ -23,7 +23,7 @@ import Testing
     @Test func `counters are turned into what was added since the last reading, also after a reset`() {
         var counters = StatementCounters()
         func taken(_ counts: StatementStore.Count...) -> [String] {
-            counters.take(counts).map { "\($0.id) \($0.calls) \($0.milliseconds) \($0.maximum)" }
+            counters.samples(from: counts).map { "\($0.id) \($0.calls) \($0.milliseconds) \($0.maximum)" }
         }
         #expect(taken(Self.count(1, 10, 100), Self.count(2, 5, 50)) == [], "the first reading has nothing before it")
         #expect(taken(Self.count(1, 14, 120), Self.count(2, 5, 50)) == ["1 4 20.0 5.0"])
@@ -34,8 +34,8 @@ import Testing
     @Test func `a statement that was left out of a full list has unknown earlier counts and gives no sample`() {
         var counters = StatementCounters()
         let many = (1...StatementStore.maximumCounts).map { Self.count($0, 1, 1) }
-        _ = counters.take(many)
-        #expect(counters.take(many + [Self.count(1_000, 9, 9)]).isEmpty)
+        _ = counters.samples(from: many)
+        #expect(counters.samples(from: many + [Self.count(1_000, 9, 9)]).isEmpty)
     }
 
     @Test func `an hour sums its minutes and keeps the statements that took the most time`() async throws {
@@ -126,10 +126,10 @@ import Testing
             let postgres = database.client(for: "auth", maximumConnections: 1)
             let store = StatementStore(postgres: postgres, timeLimit: .seconds(60))
             var counters = StatementCounters()
-            _ = counters.take(try await store.counts())
+            _ = counters.samples(from: try await store.counts())
             for _ in 0..<3 { _ = try await postgres.query("SELECT count(*) AS watched FROM auth.apps") }
             try await database.withSuperuser { _ = try await $0.query("SELECT count(*) AS unwatched FROM auth.apps") }
-            let samples = counters.take(try await store.counts())
+            let samples = counters.samples(from: try await store.counts())
             let watched = try #require(samples.first { $0.text.contains("AS watched") })
             #expect(watched.calls == 3 && watched.milliseconds > 0 && watched.maximum <= watched.milliseconds)
             #expect(!samples.contains { $0.text.contains("unwatched") })

@@ -91,9 +91,9 @@ struct CreateApp: Endpoint {
         let author = AppAuthor(staff: try context.staff(may: .create, .applications), address: request.staffAddress)
         let change = try await BodyFields(request, AppChange.fields).appChange()
         guard let name = change.name else { throw ServiceError(.invalidBody, "This field is required.", field: "name") }
-        let made = try await apps.create(name, change, by: author)
-        let keys = try JSONValue(encoding: made.keys).text
-        return .made(#"{"app":\#(made.json),"keys":\#(keys)}"#, at: "/admin/apps/\(made.keys.appId)").notStored
+        let created = try await apps.create(name, change, by: author)
+        let keys = try JSONValue(encoding: created.keys).text
+        return .created(#"{"app":\#(created.json),"keys":\#(keys)}"#, at: "/admin/apps/\(created.keys.appId)").notStored
     }
 }
 

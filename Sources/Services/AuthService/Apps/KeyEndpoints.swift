@@ -92,8 +92,8 @@ struct CreateKey: Endpoint {
         guard new.scopes == nil || kind.acceptsScopes else {
             throw ServiceError(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
         }
-        let made = try await credentials.create(new, of: id, by: author)
-        return .made(made.shown(), at: made.path(of: id)).notStored
+        let created = try await credentials.create(new, of: id, by: author)
+        return .created(created.answer(), at: created.path(of: id)).notStored
     }
 }
 
@@ -236,7 +236,7 @@ struct RotateKey: Endpoint {
         guard let (new, old) = try await credentials.rotate(try context.keyID, grace: grace, of: app, by: author) else {
             throw ServiceError(.keyNotFound)
         }
-        return .made(new.shown(#","old":\#(old)"#), at: new.path(of: app)).notStored
+        return .created(new.answer(adding: #","old":\#(old)"#), at: new.path(of: app)).notStored
     }
 }
 
@@ -244,7 +244,7 @@ extension CredentialStore.CreatedCredential {
     fileprivate func path(of appID: String) -> String { "/admin/apps/\(appID)/keys/\(id.uuidString.lowercased())" }
 
     /// - Parameter more: Further members, each with a comma before it.
-    fileprivate func shown(_ more: String = "") -> String {
+    fileprivate func answer(adding more: String = "") -> String {
         #"{"key":\#(text.withValue { JSONValue.quote($0) }),"record":\#(json)\#(more)}"#
     }
 }

@@ -39,13 +39,13 @@ struct FederatedSignIn: Sendable {
                     return true
                 }
             case .unverified(let user):
-                guard try await consumeProof() else { throw ServiceError.spentProof }
+                guard try await consumeProof() else { throw ServiceError.unusableProof }
                 if try await identities.claim(user, for: identity, in: space) {
                     response = try await completion.signIn(user, code: nil, session: session, in: space) { true }
                 }
             case .nobody:
                 try await attempts.begin(context.nameLimits(of: request))
-                guard try await consumeProof() else { throw ServiceError.spentProof }
+                guard try await consumeProof() else { throw ServiceError.unusableProof }
                 response = try await signUp(identity, session, in: space)
             }
             guard let response else { continue }

@@ -211,7 +211,7 @@ struct OAuthCallback: Endpoint {
             throw ProviderFailure.missing("configuration")
         }
         let identity = try await federation.codeFlow.identity(from: answer, state: state, of: provider)
-        return try await federation.flows.keep(identity, of: flow)
+        return try await federation.flows.store(identity, of: flow)
     }
 }
 

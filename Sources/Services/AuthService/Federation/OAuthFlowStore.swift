@@ -52,7 +52,7 @@ struct OAuthFlowStore: Sendable {
     }
 
     /// Stores the identity until the app requests it with the returned code.
-    func keep(_ identity: VerifiedIdentity, of flow: Flow) async throws -> String {
+    func store(_ identity: VerifiedIdentity, of flow: Flow) async throws -> String {
         let code = Secret.random().withValue { $0 }
         let hash = Self.hash(code)
         try await postgres.execute(

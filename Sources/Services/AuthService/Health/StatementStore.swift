@@ -228,7 +228,7 @@ struct StatementCounters: Sendable {
     private var hasRead = false
 
     /// - Parameter counts: At most `StatementStore.maximumCounts`, of the statements with the most time.
-    mutating func take(_ counts: [StatementStore.Count]) -> [StatementStore.Sample] {
+    mutating func samples(from counts: [StatementStore.Count]) -> [StatementStore.Sample] {
         defer {
             last = Dictionary(counts.map { ($0.id, $0) }) { first, _ in first }
             hasRead = true

@@ -91,7 +91,8 @@ struct ConfirmMailSignIn: Endpoint {
             throw ServiceError.proofRefused
         }
         let user = NewUser(email: try EmailAddress(proof.email), isEmailVerified: true)
-        let made = try await users.create(user, session: session, in: space)
-        return try completion.signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
+        let created = try await users.create(user, session: session, in: space)
+        return try completion.signIns.answer(
+            session.id, userID: created.id, user: created.json, in: space, status: .created)
     }
 }

@@ -133,9 +133,9 @@ struct SendMail: JobHandler {
         guard let seconds = order.kind.proofLifetimeInSeconds else { return [:] }
         let user = recipient.user?.id
         let subject = order.kind == .changeEmail ? user?.uuidString ?? "" : order.email
-        let made = try await proofs.make(
+        let created = try await proofs.make(
             order.kind, subject: subject, email: order.email, of: user, lifetimeInSeconds: seconds, in: order.space)
-        return proof(made.token, made.code, seconds)
+        return proof(created.token, created.code, seconds)
     }
 
     /// The app's own template of the kind if there is one, otherwise the built-in one; with its language, the first

@@ -201,14 +201,14 @@ struct PasskeyStore: Sendable {
                     }
                     let insertion = UserStore.insertion(
                         of: user, session: session, needsVerifiedEmail: needsVerifiedEmail, in: space)
-                    guard let made = try await transaction.query(insertion).first else {
+                    guard let created = try await transaction.query(insertion).first else {
                         throw UserStore.wrongInvitation
                     }
                     try await transaction.execute(Self.insertion(of: passkey, name: name, of: user.id, in: space))
                     // The passkey is visible only to a later statement.
                     let row = try await transaction.query(
                         "SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE id = \(user.id)")[0]
-                    return (try row.decode(0), try made.decode(1))
+                    return (try row.decode(0), try created.decode(1))
                 }
             }
         }

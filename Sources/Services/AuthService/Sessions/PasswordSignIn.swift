@@ -104,6 +104,6 @@ extension ServiceError {
     static let wrongPassword = ServiceError(.signInFailed, "The password is wrong.")
 
     /// For a one-time proof that has already been used, or an account that cannot be signed in to.
-    static let spentProof = ServiceError(
+    static let unusableProof = ServiceError(
         .signInFailed, "This proof has been used before, or its account cannot be signed in to. Sign in again.")
 }

@@ -28,7 +28,7 @@ struct SignInCompletion: Sendable {
     ) async throws -> Response {
         if !hasTwoFactors { try await secondFactors.pass(code, of: .user(user, space)) }
         guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else {
-            throw ServiceError.spentProof
+            throw ServiceError.unusableProof
         }
         await notice.send(user, session, in: space)
         return try signIns.answer(session.id, userID: user, user: json, in: space, status: status)

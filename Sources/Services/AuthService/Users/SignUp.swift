@@ -58,11 +58,11 @@ struct SignUp: Endpoint {
 
         try await attempts.begin(context.nameLimits(of: request))
         user.passwordHash = try await hasher.hash(password)
-        let made = try await users.create(
+        let created = try await users.create(
             user, session: session, needsVerifiedEmail: settings.requireVerifiedEmail, in: space)
-        await mailing.verify(email, of: made.id, settings, languages, in: space)
-        guard made.isSignedIn else { return .waitingForVerification(made.json) }
-        return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
+        await mailing.verify(email, of: created.id, settings, languages, in: space)
+        guard created.isSignedIn else { return .waitingForVerification(created.json) }
+        return try signIns.answer(session.id, userID: created.id, user: created.json, in: space, status: .created)
     }
 }
 
