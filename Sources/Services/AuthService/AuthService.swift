@@ -9,15 +9,17 @@ public import ServiceLifecycle
 
 /// Apps and their keys, staff and the audit log, the end users of apps, and the feeds that gateways follow.
 ///
-/// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret),
-/// `password.concurrency` (half the cores; the number of passwords hashed at a time, each taking 19 MiB), `public.url`
-/// (http://127.0.0.1:8080; the URL at which clients reach the gateway), `services.<name>` (each other service's usual
-/// port on this machine), `audit.days` (365; how long entries of the audit log are kept), `backup.directory`
-/// (/var/lib/martlet-backup; where `martlet backup` keeps its records),
-/// `export.limit.bytes` (64 MiB; the maximum size of a user's export),
-/// `identity.private.allowed` (false; whether identity providers may have private addresses), `store.lookup.url`
-/// (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com; see `StoreSettings`), and those of
-/// `MailSettings`.
+/// Settings, with their defaults:
+/// - `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret)
+/// - `password.concurrency` (half the cores): the number of passwords hashed at a time, each taking 19 MiB
+/// - `public.url` (http://127.0.0.1:8080): the URL at which clients reach the gateway
+/// - `services.<name>`: the other services, by default at their usual ports on this machine
+/// - `audit.days` (365): how long entries of the audit log are kept
+/// - `backup.directory` (/var/lib/martlet-backup): where `martlet backup` keeps its records
+/// - `export.limit.bytes` (64 MiB): the maximum size of a user's export
+/// - `identity.private.allowed` (false): whether identity providers may have private addresses
+/// - `store.lookup.url` (https://itunes.apple.com/lookup), `store.icon.domains` (mzstatic.com): see `StoreSettings`
+/// - those of `MailSettings`
 public struct AuthService: ServiceDefinition {
     public static let name = ServiceName.auth.rawValue
     public static let defaultPort = ServiceName.auth.port

@@ -3,7 +3,7 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// The authorization that a code stands for.
+/// The authorization that a code is issued for.
 struct Authorization: Sendable {
     var client: UUID
     var browserSession: UUID

@@ -43,8 +43,7 @@ struct AttemptStore: Sendable {
             Limit("address", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
-        /// Calls that create or name an account and thereby reveal whether a name is taken. These attempts are never
-        /// taken back.
+        /// Calls that reveal whether a name is taken. These attempts are never taken back.
         static func names(_ address: String, in space: AppSpace) -> Limit {
             Limit("names", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
