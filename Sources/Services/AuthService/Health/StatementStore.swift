@@ -77,8 +77,8 @@ struct StatementStore: Sendable {
         var transactionAge: Int
     }
 
-    /// The largest first, at most 30. Empty if it takes too long, because a table is locked: staff then need the other
-    /// figures most.
+    /// The largest first, at most 30. Empty if the query takes too long, as it does while a table is locked: staff then
+    /// need the other figures.
     func largestTables() async throws -> [Table] {
         do {
             return try await postgres.query(

@@ -135,8 +135,8 @@ extension UserStore {
         }
     }
 
-    /// Ends all sessions but `kept`. Also deletes unconfirmed second factors and pending changes of address, because
-    /// they may have been requested in an ended session.
+    /// Ends all sessions but `kept`. Also deletes unconfirmed second factors and mailed proofs, because they may have
+    /// been requested in an ended session.
     static func endAll(of user: UUID, except kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             "UPDATE auth.sessions SET revoked = now() WHERE user_id = \(user) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid"
