@@ -208,7 +208,7 @@ import Testing
             #expect(try await app.client("GET", path, headers: ["if-none-match": "\"\(old.sha256)\""]).status == 304)
 
             // A client with the previous manifest still finds its parts; ten versions later it does not.
-            for number in 1...DefinitionEditions.reach {
+            for number in 1...DefinitionEditions.availableVersions {
                 let patch = #"{"views":{"EventDetailView":{"contents":{"title":{"top":\#(number)}}}}}"#
                 try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(patch).text)
             }
@@ -235,7 +235,7 @@ import Testing
             var device = DefinitionDownload(app, "kick-in")
             try await device.update()
             let old = try #require(device.manifest?.parts.first { $0.path == "views/EventRow" })
-            for number in 0...DefinitionEditions.reach {
+            for number in 0...DefinitionEditions.availableVersions {
                 try await app.publish(
                     .definition, "kick-in", DefinitionFixture.kickIn(#"{"views":{"EventRow":{"top":\#(number)}}}"#).text
                 )

@@ -303,7 +303,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...8 {
                     group.addTask {
-                        _ = try await app.service.publisher.take(
+                        _ = try await app.service.publisher.publishImported(
                             #"{"text":"\#(number)"}"#,
                             Publisher.Request(
                                 key: DocumentKey(.flags, "default"), space: app.space,
