@@ -58,13 +58,13 @@ struct DeliveryDecisionTests {
 
     @Test func `a hold doubles while nothing succeeds, up to the requested pause, and ends with a success`() {
         var holds = Holds()
-        let place = Holds.Place(space: 1, service: .apns, isSandbox: false)
+        let target = Holds.Target(space: 1, service: .apns, isSandbox: false)
         var time = Self.start
         var lengths: [TimeInterval] = []
         for _ in 0..<5 {
-            let length = holds.backOff(place, upTo: 6, at: time)
+            let length = holds.backOff(target, upTo: 6, at: time)
             // Answers to earlier requests change nothing.
-            let rest = holds.backOff(place, upTo: 6, at: time + length / 2)
+            let rest = holds.backOff(target, upTo: 6, at: time + length / 2)
             #expect(rest == length / 2)
             lengths.append(length)
             time += length
@@ -76,9 +76,9 @@ struct DeliveryDecisionTests {
         #expect(holds.limit(1, [.apns], at: time - 1) == 0)
         #expect(holds.limit(1, [.apns, .fcm], at: time - 1) == nil)
         #expect(holds.limit(1, [.apns], at: time) == Holds.trialCount)
-        holds.clear([place])
+        holds.clear([target])
         #expect(holds.limit(1, [.apns], at: time) == nil)
-        _ = holds.backOff(Holds.Place(space: nil, service: .fcm, isSandbox: false), upTo: 60, at: time)
+        _ = holds.backOff(Holds.Target(space: nil, service: .fcm, isSandbox: false), upTo: 60, at: time)
         #expect(holds.limit(7, [.fcm], at: time) == 0)
     }
 
@@ -178,8 +178,8 @@ struct DeliveryDecisionTests {
     @Test func `after a hold, a few deliveries probe a browser's host until one is answered`() {
         var holds = Holds()
         let (slow, other) = (
-            Holds.Place(space: 1, service: .webpush, host: "slow"),
-            Holds.Place(space: 1, service: .webpush, host: "other")
+            Holds.Target(space: 1, service: .webpush, host: "slow"),
+            Holds.Target(space: 1, service: .webpush, host: "other")
         )
         #expect(holds.admit(slow, at: Self.start) == nil)
         _ = holds.backOff(slow, upTo: 60, at: Self.start)

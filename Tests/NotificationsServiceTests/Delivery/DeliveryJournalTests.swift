@@ -35,7 +35,7 @@ struct DeliveryJournalTests {
         let other = DeliveryJournal(in: directory)
         try other.begin()
         #expect(other.leftoverJournals().isEmpty, "the writer is still running")
-        journal.end(isKnown: false)
+        journal.end(isWritten: false)
         let left = try #require(other.leftoverJournals().first)
         let results = try left.results()
         #expect(results.map(\.verdict) == verdicts + [.ended(.failed, reason: "abc")])
@@ -46,7 +46,7 @@ struct DeliveryJournalTests {
         #expect(other.leftoverJournals().isEmpty, "the journal is in use")
         left.discard()
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 1)
-        other.end(isKnown: true)
+        other.end(isWritten: true)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
         let mode = try FileManager.default.attributesOfItem(atPath: directory)[.posixPermissions] as? Int
         #expect(mode == 0o700)
@@ -58,7 +58,7 @@ struct DeliveryJournalTests {
         for journal in living { try journal.begin() }
         for name in ["a", "b", "c"] { try Data().write(to: URL(filePath: "\(directory)/\(name).journal")) }
         #expect(living[0].leftoverJournals().count == 3)
-        for journal in living { journal.end(isKnown: true) }
+        for journal in living { journal.end(isWritten: true) }
     }
 
     @Test(arguments: ["", "torn", "\n\n", "a\tb\tc\td\te\tf\tg\th\n", "\0\0\0\0\n"])
@@ -98,7 +98,7 @@ struct DeliveryJournalTests {
         // The disk is not filled, however much waits.
         for _ in 0...DeliveryJournal.maximumSizeInBytes / one + 10 { journal.record(waiting) }
         #expect(try size() <= DeliveryJournal.maximumSizeInBytes)
-        journal.end(isKnown: true)
+        journal.end(isWritten: true)
     }
 
     @Test func `sending continues if the journal's directory cannot be created`() async throws {
@@ -161,7 +161,7 @@ struct DeliveryJournalTests {
             var stale = DeliveryResult(claims[195], .failed("BadTopic"))
             stale.claim -= 1
             journal.record(stale)
-            journal.end(isKnown: false)
+            journal.end(isWritten: false)
             try await world.withCopy { _ async throws in
                 #expect(
                     try await world.end(of: message) == [
