@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("A manifest that was modified, or is older than one seen before, is recognised")
+    @Test("A manifest that was modified, or is older than one seen before, is refused")
     func tampered() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("Keys persist: an instance that starts later signs with the same one, and the private half is sealed")
+    @Test("All instances sign with the same key, and its private half is stored encrypted")
     func keys() async throws {
         try await ConfigApp.run { app in
             async let one = app.service.definitionKeys.signer(of: "app1").id
@@ -160,8 +160,8 @@ import Testing
             let exported = try await app.master("GET", "/config/export").text
             var other = app
             other.appID = "app2"
-            let taken = try await other.master("POST", "/config/import?publish=true", exported)
-            #expect(taken.status == 200 && taken["published.1.kind"] == #""definition""#, "\(taken)")
+            let imported = try await other.master("POST", "/config/import?publish=true", exported)
+            #expect(imported.status == 200 && imported["published.1.kind"] == #""definition""#, "\(imported)")
             #expect(try await other.client("GET", "/definitions/kick-in/manifest").status == 200)
             other.appID = "app3"
             let refused = try await other.master(

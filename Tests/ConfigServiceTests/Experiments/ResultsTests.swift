@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `Observations are stored once a day, and answered with exposures as units`() async throws {
+    @Test func `The last observations of a day are stored, and results count exposures as units`() async throws {
         try await Self.run { app in
             func put(_ metric: String, _ variations: String, _ asOf: Date) async throws -> Int {
                 let body = #"{"variations":\#(variations),"asOf":"\#(asOf.formatted(.iso8601))"}"#
@@ -163,7 +163,9 @@ import Testing
         (#"{"units":10,"sum":5,"sumOfSquares":5}"#, "sumOfSquares"), (#"[]"#, ""),
         (#"{"units":10,"sum":5,"mean":0.5}"#, "mean"),
     ])
-    func `Impossible sums of a proportion are refused by name`(sums: String, field: String) async throws {
+    func `Impossible sums of a proportion are refused, and the error names the field`(sums: String, field: String)
+        async throws
+    {
         try await Self.run { app in
             let body = #"{"control":{"units":10,"sum":5},"dark":\#(sums)}"#
             let suffix = field.isEmpty ? "" : "." + field
@@ -180,7 +182,9 @@ import Testing
         (#"{"units":10,"sum":5}"#, "sumOfSquares"), (#"{"units":10,"sum":50,"sumOfSquares":249}"#, "sumOfSquares"),
         (#"{"units":0,"sum":5,"sumOfSquares":9}"#, "sumOfSquares"),
     ])
-    func `Impossible sums of values are refused by name`(sums: String, field: String) async throws {
+    func `Impossible sums of values are refused, and the error names the field`(sums: String, field: String)
+        async throws
+    {
         try await Self.run { app in
             let body = #"{"variations":{"control":{"units":10,"sum":5,"sumOfSquares":9},"dark":\#(sums)}}"#
             let refused = try await app.master("PUT", Self.path + "/metrics/spent/observations", body)

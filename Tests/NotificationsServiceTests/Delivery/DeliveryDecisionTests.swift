@@ -163,16 +163,16 @@ struct DeliveryDecisionTests {
     @Test func `a credential is broken after three refusals over at least half a minute without a success`() {
         var rejections = CredentialRejections()
         let (lane, rejectionPeriod) = (DeliveryLane(space: 1, service: .apns), Duration.seconds(30))
-        func notes(_ times: [TimeInterval], _ version: Date? = nil) -> [Bool] {
+        func results(_ times: [TimeInterval], _ version: Date? = nil) -> [Bool] {
             times.map {
                 rejections.record(lane, version: version, rejectionPeriod: rejectionPeriod, at: Self.start + $0)
             }
         }
-        #expect(notes([0, 1, 3, 29, 30]) == [false, false, false, false, true])
+        #expect(results([0, 1, 3, 29, 30]) == [false, false, false, false, true])
         rejections.clear(lane)
-        #expect(notes([100, 200, 201]) == [false, false, true])
+        #expect(results([100, 200, 201]) == [false, false, true])
         // Another key starts from zero.
-        #expect(notes([202, 260], Self.start) == [false, false])
+        #expect(results([202, 260], Self.start) == [false, false])
     }
 
     @Test func `after a hold, a few deliveries probe a browser's host until one is answered`() {
@@ -205,7 +205,7 @@ struct DeliveryDecisionTests {
         #expect((0..<5).allSatisfy { warnings.record("a", at: Self.start + Double($0)) == nil })
         #expect(warnings.record("b", at: Self.start) == 1)
         #expect(warnings.record("a", at: Self.start + WarningLimiter.interval) == 6)
-        let told = (0..<5_000).filter { warnings.record("\($0)", at: Self.start + 301) != nil }.count
-        #expect(told < 1_001)
+        let logged = (0..<5_000).filter { warnings.record("\($0)", at: Self.start + 301) != nil }.count
+        #expect(logged < 1_001)
     }
 }
