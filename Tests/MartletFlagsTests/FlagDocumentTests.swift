@@ -247,6 +247,17 @@ struct FlagDocumentTests {
         #expect(issues.allSatisfy { !$0.isError }, "\(issues)")
     }
 
+    @Test("The first error is not hidden by warnings")
+    func errorAfterWarnings() throws {
+        let rule = #"{"force":false,"coverage":0.5}"#
+        let flags = (0..<250).map { #""f\#($0)":{"type":"boolean","default":true,"rules":[\#(rule)]}"# }
+        let issues = try Self.compile(
+            #"{"flags":{\#(flags.joined(separator: ",")),"last":{"type":"bool","default":true}}}"#
+        ).issues
+        #expect(issues.count == 201)
+        #expect(issues.last?.code == "invalid-type" && issues.last?.path == "/flags/last/type")
+    }
+
     @Test("Documents that would take too long are refused")
     func limits() throws {
         // Each condition contains the one before it twice: 2^40 tests.
