@@ -195,7 +195,8 @@ import Testing
     @Test func `Impossible products, unknown variations and metrics, invalid times and missing parts are refused`()
         async throws
     {
-        try await Self.run(#"{"metrics":[{"name":"spent","kind":"mean","covariate":true}]}"#) { app in
+        let metrics = #"[{"name":"spent","kind":"mean","covariate":true},{"name":"bought","covariate":true}]"#
+        try await Self.run(#"{"metrics":\#(metrics)}"#) { app in
             let put = Self.path + "/metrics/spent/observations"
             func variations(_ products: Int) -> String {
                 let sums =
@@ -223,6 +224,12 @@ import Testing
             #expect(try await app.client("GET", Self.path + "/results").isProblem(.forbidden))
             #expect(try await app.postgres.query("SELECT 1 FROM config.observations").isEmpty)
             #expect(try await app.master("PUT", put, #"{"variations":\#(variations(3_000))}"#).status == 204)
+            // Two units whose value and covariate are the same: the highest possible covariance.
+            let same = #"{"units":2,"sum":1,"covariate":{"sum":1,"sumOfSquares":1},"sumOfProducts":1}"#
+            let accepted = try await app.master(
+                "PUT", Self.path + "/metrics/bought/observations",
+                #"{"variations":{"control":\#(same),"dark":\#(same)}}"#)
+            #expect(accepted.status == 204, "\(accepted)")
         }
     }
 }
