@@ -7,7 +7,7 @@ struct DefinitionChoice: Sendable {
     let editions: DefinitionEditions
 
     /// The live version, or its rollout's other version if the flag is off. A client that cannot show this version gets
-    /// the newest available earlier one that it can show; if there is none, it gets this version all the same.
+    /// the newest available earlier one that it can show, or this version if there is none.
     func edition(
         of live: LiveDocument, for subject: Subject, with capabilities: ClientCapabilities, in space: LiveSpace
     ) async throws -> DefinitionEdition {
