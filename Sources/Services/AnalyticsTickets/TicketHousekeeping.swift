@@ -94,7 +94,7 @@ struct TicketHousekeeping: PeriodicWork {
             "analytics.space": "\(space.id)", "files.missing": "\(findings.lost.count)",
             "files.there": "\(findings.kept)",
         ]
-        guard findings.isException else {
+        guard findings.isPlausible else {
             return logger.error("Most files of tickets are missing; keeping their attachments.", metadata: numbers)
         }
         for blob in findings.lost where !Task.isCancelled { try await attachments.forget(blob, in: space) }

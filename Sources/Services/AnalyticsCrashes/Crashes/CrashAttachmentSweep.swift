@@ -48,7 +48,7 @@ struct CrashAttachmentSweep: PeriodicWork {
             }
         }
         var lost = 0
-        if let findings, findings.isException {
+        if let findings, findings.isPlausible {
             lost = try await postgres.execute(
                 "DELETE FROM analytics.crash_attachments WHERE space = \(space) AND blob = ANY (\(findings.lost))")
         } else if let findings {

@@ -114,7 +114,7 @@ struct EnvelopeDigestion: Sendable {
     /// Symbolicates and groups a report.
     func report(_ value: JSONValue, sentAt: Date?, _ received: ReceivedEnvelope, _ space: Space) async -> DigestedReport
     {
-        let symbolicated = await helpers.symbolicate(Event.form(of: value), space)
+        let symbolicated = await helpers.symbolicate(Event.sentryForm(of: value), space)
         guard let event = Event(symbolicated.report, id: received.eventID) else {
             return broken(Array(value.text.utf8)[...], because: "the event is not an object", received, space)
         }
