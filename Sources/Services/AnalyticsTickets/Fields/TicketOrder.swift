@@ -25,7 +25,7 @@ struct TicketOrder: Sendable {
         guard let key = Key(rawValue: String(isDescending ? text.dropFirst() : text)) else {
             throw ServiceError(
                 .invalidParameter,
-                "Must be one of \(Key.allCases.map(\.rawValue).joined(separator: ", ")), optionally with a leading -.",
+                "Expected one of \(Key.allCases.map(\.rawValue).joined(separator: ", ")), optionally after a -.",
                 field: "sort")
         }
         self.key = key
