@@ -92,7 +92,7 @@ struct TicketHousekeeping: PeriodicWork {
     private func remove(_ findings: BlobSweep.Findings, in space: Space) async throws {
         let numbers: Logger.Metadata = [
             "analytics.space": "\(space.id)", "files.missing": "\(findings.lost.count)",
-            "files.there": "\(findings.kept)",
+            "files.present": "\(findings.kept)",
         ]
         guard findings.isPlausible else {
             return logger.error("Most files of tickets are missing; keeping their attachments.", metadata: numbers)

@@ -58,7 +58,7 @@ import Testing
             #expect(try await there(space) == [1, 2, 3].map(Self.id), "the blobs are too young to be deleted")
             #expect(try await named() == [0, 1, 3, 6].map(Self.id))
 
-            try await sweep.cleanUp(at: Date() + CrashAttachmentSweep.grace + 60)
+            try await sweep.cleanUp(at: Date() + CrashAttachmentSweep.minimumAge + 60)
             #expect(try await there(space) == [1, 3].map(Self.id))
             #expect(try await there(other) == [])
             #expect(try await named() == [1, 3, 6].map(Self.id))

@@ -147,7 +147,7 @@ private final class Post: Sendable {
                 try await Self.readers(app, alert) == [#"1 "sent" -"#, skipped, #"3 "failed" "no e-mail address""#])
             let read = try await app.master("GET", "/crashes/alerts/\(alert)")
             #expect(
-                read["lastDelivery.error"] == #""1 of 3 were not mailed: no e-mail address.""#
+                read["lastDelivery.error"] == #""The mail to 1 of 3 recipients failed: no e-mail address.""#
                     && read["enabled"] == "true")
             post.state.withLock { $0.staff[.eve] = "eve@example.org" }
             let delivery = try #require(read["lastDelivery.id"]).filter { $0 != "\"" }
@@ -205,7 +205,8 @@ private final class Post: Sendable {
             post.state.withLock { $0.states["ada@example.org"] = ("suppressed", "bounced") }
             let refused = try await app.master("POST", "/crashes/alerts/\(alert)/test")
             #expect(
-                refused["delivered"] == "false" && refused["error"] == #""1 of 1 were not mailed: bounced.""#,
+                refused["delivered"] == "false"
+                    && refused["error"] == #""The mail to 1 of 1 recipients failed: bounced.""#,
                 "\(refused)")
             #expect(
                 post.state.withLock { $0.mails.map(\.subject) } == ["test of a crash alert", "test of a crash alert"])

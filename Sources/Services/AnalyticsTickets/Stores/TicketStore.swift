@@ -37,7 +37,7 @@ package struct TicketStore: Sendable {
         _ body: @Sendable (TicketWork) async throws -> Value
     ) async throws -> Value {
         try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
-            // Locked first, in the same order as transactions that store reports and then join them with feedback.
+            // Locked first, in the same order as transactions that store reports and then link them to feedback.
             if holdingReports { try await lockReports([space.id], transaction) }
             return try await body(try await begin(in: space, by: author, transaction))
         }
