@@ -6,7 +6,7 @@ import Testing
 @testable import MartletSentry
 
 /// Inputs on which regular expressions used to backtrack. Limits are in CPU time, which other work on the machine does
-/// not affect, and wide: they detect factors.
+/// not affect, and so wide that only a multiple of the usual time exceeds them.
 @Suite struct LongNameTests {
     /// This thread's CPU time in milliseconds; the minimum of several runs.
     private static func cpuTime(_ work: () -> Void) -> Double {

@@ -37,7 +37,7 @@ import Testing
             let (files, sweep) = (app.service.crashes.retention.files, app.service.crashes.sweep)
             let space = try await app.service.spaces.space(of: "app1", .live).id
             let other = try await app.service.spaces.space(of: "app2", .live).id
-            func there(_ space: Int32) async throws -> [String] {
+            func present(_ space: Int32) async throws -> [String] {
                 try await files.list("crash_\(space)", after: nil, limit: 100).blobs.map(\.id)
             }
             func named() async throws -> [String] {
@@ -55,12 +55,12 @@ import Testing
             try await Self.record(Self.id(6), in: other, daysAgo: 9, app)
 
             try await sweep.cleanUp(at: Date())
-            #expect(try await there(space) == [1, 2, 3].map(Self.id), "the blobs are too young to be deleted")
+            #expect(try await present(space) == [1, 2, 3].map(Self.id), "the blobs are too young to be deleted")
             #expect(try await named() == [0, 1, 3, 6].map(Self.id))
 
             try await sweep.cleanUp(at: Date() + CrashAttachmentSweep.minimumAge + 60)
-            #expect(try await there(space) == [1, 3].map(Self.id))
-            #expect(try await there(other) == [])
+            #expect(try await present(space) == [1, 3].map(Self.id))
+            #expect(try await present(other) == [])
             #expect(try await named() == [1, 3, 6].map(Self.id))
         }
     }
