@@ -54,9 +54,9 @@ struct ListTickets: Endpoint {
         let caller = try await access.admit(context, to: .read)
         let filter = try TicketFilter(request, in: caller.space, staff: caller.staff)
         let order = try TicketOrder(request.uri.queryParameters["sort"] ?? "-number")
-        let place = try request.uri.queryParameters["cursor"].map { try order.place($0) }
+        let cursor = try request.uri.queryParameters["cursor"].map { try order.cursor(parsing: $0) }
         let limit = try context.integer("limit")
-        let (page, next) = try await tickets.list(filter, order, after: place, limit: limit)
+        let (page, next) = try await tickets.list(filter, order, after: cursor, limit: limit)
         return .page(try await access.named(page, in: caller.space), next: next)
     }
 }

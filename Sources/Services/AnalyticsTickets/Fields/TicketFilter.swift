@@ -76,7 +76,7 @@ struct TicketFilter: Sendable {
         guard let values = try values(request, name) else { return nil }
         guard values.allSatisfy({ Word(rawValue: $0) != nil }) else {
             throw refusal(
-                "Expected values among \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", String(name))
+                "Expected one or more of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", String(name))
         }
         return values
     }
