@@ -5,6 +5,7 @@ struct LocalFilter: Sendable {
     /// The fields of an object: those of a row of ``OfflineTable``.
     struct Row {
         let fields: [[JSON?]]
+        let places: [[LocalPlace?]]
         let index: Int
     }
 
@@ -14,6 +15,7 @@ struct LocalFilter: Sendable {
     /// Collects the fields and the distance that the parts of a filter use.
     private struct Parts {
         var paths: [String] = []
+        var placePaths: [String] = []
         var distance: Measure?
         /// Whether a condition at the top determines the distance.
         var isAtTop = false
@@ -23,6 +25,8 @@ struct LocalFilter: Sendable {
 
     /// The fields that the filter reads. They come first in a row, in this order.
     let paths: [String]
+    /// The fields that the filter reads as places.
+    let placePaths: [String]
     let matches: Test
     /// The distance by which a query without an order is sorted; nil if the filter names no place that all matching
     /// objects are near.
@@ -32,11 +36,16 @@ struct LocalFilter: Sendable {
     init(_ filter: JSON) throws {
         var parts = Parts()
         matches = try Self.all(filter, &parts, depth: 0, isRequired: true)
-        paths = parts.paths
+        (paths, placePaths) = (parts.paths, parts.placePaths)
         distance = parts.distance
     }
 
-    func matches(_ object: JSON) -> Bool { matches(Row(fields: paths.map { [object.at(path: $0)] }, index: 0)) }
+    func matches(_ object: JSON) -> Bool {
+        matches(
+            Row(
+                fields: paths.map { [object.at(path: $0)] },
+                places: placePaths.map { [LocalPlace(object.at(path: $0))] }, index: 0))
+    }
 
     private static func all(_ filter: JSON, _ parts: inout Parts, depth: Int, isRequired: Bool) throws -> Test {
         guard let members = filter.objectValue, depth < maximumDepth else { throw invalid(filter) }
@@ -60,14 +69,22 @@ struct LocalFilter: Sendable {
             return { row in !tests.contains { $0(row) } }
         default:
             guard !name.hasPrefix("$") else { throw unsupported(name) }
-            let column = parts.paths.firstIndex(of: name) ?? parts.paths.count
-            if column == parts.paths.count { parts.paths.append(name) }
-            let test = FieldTest(name, column: column)
+            let isPlace = value["$nearSphere"] != nil || value["$within"] != nil
+            let test = FieldTest(
+                name, column: column(name, in: &parts.paths),
+                placeColumn: isPlace ? column(name, in: &parts.placePaths) : nil)
             if isRequired, let center = value["$nearSphere"] {
                 try sort(by: try test.distance(from: center), &parts, isAtTop: depth == 0)
             }
             return try field(test, value)
         }
+    }
+
+    /// The position of a path in a list, to which it is added if it is missing.
+    private static func column(_ path: String, in paths: inout [String]) -> Int {
+        if let known = paths.firstIndex(of: path) { return known }
+        paths.append(path)
+        return paths.count - 1
     }
 
     /// As on the server, a place at the top takes precedence over those in `$and`, of which the first counts.
@@ -108,14 +125,18 @@ struct LocalFilter: Sendable {
 /// Conditions on one field.
 struct FieldTest: Sendable {
     private let column: Int
+    /// Nil unless an operator reads the field as a place.
+    private let placeColumn: Int?
     private let isTime: Bool
 
-    init(_ name: String, column: Int) {
-        self.column = column
+    init(_ name: String, column: Int, placeColumn: Int?) {
+        (self.column, self.placeColumn) = (column, placeColumn)
         isTime = ["created", "updated", "deleted"].contains(name)
     }
 
     private func value(in row: LocalFilter.Row) -> JSON? { row.fields[column][row.index] }
+
+    private func place(in row: LocalFilter.Row) -> LocalPlace? { placeColumn.flatMap { row.places[$0][row.index] } }
 
     /// Times in the one form in which the server returns them.
     private func normalized(_ value: JSON) -> JSON {
@@ -161,7 +182,7 @@ struct FieldTest: Sendable {
             return { _ in true }
         case "$within":
             let box = try LocalBox(operand)
-            return { LocalPlace(value(in: $0)).map(box.contains) ?? false }
+            return { place(in: $0).map(box.contains) ?? false }
         default: throw LocalFilter.unsupported(name)
         }
     }
@@ -169,7 +190,7 @@ struct FieldTest: Sendable {
     /// Infinite for objects without a place.
     func distance(from center: JSON) throws -> LocalFilter.Measure {
         let center = try LocalPlace(center, of: "$nearSphere")
-        return { LocalPlace(value(in: $0))?.distance(to: center) ?? .infinity }
+        return { place(in: $0)?.distance(to: center) ?? .infinity }
     }
 
     private func not(_ test: @escaping LocalFilter.Test) -> LocalFilter.Test { { !test($0) } }

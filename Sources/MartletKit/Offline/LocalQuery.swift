@@ -26,19 +26,21 @@ struct LocalQuery: Sendable {
     }
 
     func count(_ table: inout OfflineTable) -> Int {
-        let fields = table.fields(paths)
+        let (fields, places) = (table.fields(paths), table.places(filter.placePaths))
         return table.rows.indices.reduce(0) { count, index in
-            guard table.rows[index] != nil, filter.matches(.init(fields: fields, index: index)) else { return count }
+            guard table.rows[index] != nil,
+                filter.matches(.init(fields: fields, places: places, index: index))
+            else { return count }
             return count + 1
         }
     }
 
     func answer(_ table: inout OfflineTable) -> [JSON] {
-        let fields = table.fields(paths)
+        let (fields, places) = (table.fields(paths), table.places(filter.placePaths))
         let keys = Array(fields[filter.paths.count...])
         var best = Best(count: skipped + limit, keys: keys, isDescending: isDescending, ids: table.ids)
         for index in table.rows.indices where table.rows[index] != nil {
-            let row = LocalFilter.Row(fields: fields, index: index)
+            let row = LocalFilter.Row(fields: fields, places: places, index: index)
             if filter.matches(row) { best.insert(index, distance?(row) ?? 0) }
         }
         return best.candidates.dropFirst(skipped).compactMap { table.rows[$0.index] }
