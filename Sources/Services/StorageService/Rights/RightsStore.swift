@@ -61,24 +61,7 @@ final class RightsStore: Sendable {
         var roles: [UserKey: (roles: [String], until: ContinuousClock.Instant)] = [:]
         /// Increases with every invalidation, so that values read before one are not cached after it.
         var generation = 0
-        var confirmations = Confirmations()
-    }
-
-    /// Limits how often the database is asked whether refusals are still right, so that a client that is always
-    /// refused makes few queries.
-    struct Confirmations {
-        static let perSecond = 20
-
-        /// The start of the current second.
-        private var start = ContinuousClock.now
-        private var counts: [AppSchema: Int] = [:]
-
-        mutating func take(for space: AppSchema, at now: ContinuousClock.Instant = .now) -> Bool {
-            if now >= start + .seconds(1) { (start, counts) = (now, [:]) }
-            guard counts[space, default: 0] < Self.perSecond else { return false }
-            counts[space, default: 0] += 1
-            return true
-        }
+        var confirmations = Confirmations<AppSchema>()
     }
 
     private struct UserKey: Hashable {
