@@ -367,6 +367,7 @@ import Testing
         copy.rights.forgetAll()
         #expect(try await ada.get("/storage/Note").isProblem(.forbidden))
         #expect(try await app.master.put("/roles/team", #"{"add":["ada"]}"#).status == 204)
+        #expect(try await ada.get("/auth/me/roles")["data"] == #"["team"]"#)
         #expect(try await ada.get("/storage/Note").status == 200)
         #expect(try await ada.get("/storage/Other").isProblem(.forbidden))
         #expect(try await app.master.put("/rules/settings", #"{"access":"open"}"#).status == 200)

@@ -345,8 +345,8 @@ final class RightsStore: Sendable {
         Set(index.fields.map { FieldName(topOf: $0.begins(with: "-") ? String($0.dropFirst()) : $0) })
     }
 
-    /// A single query, however deeply roles are nested.
-    private func loadRoles(of user: UserID, in space: AppSchema) async throws -> [String] {
+    /// As `roles`, bypassing the cache. A single query, however deeply roles are nested.
+    func loadRoles(of user: UserID, in space: AppSchema) async throws -> [String] {
         try await spaces.prepare(space)
         let members = try space.own("_role_members")
         var query: PostgresQuery = """
