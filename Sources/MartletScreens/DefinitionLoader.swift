@@ -170,7 +170,7 @@ public final class DefinitionLoader: Sendable {
         let definition = try await definition(of: parts)
         if parts.areKept { try? store.keep(answer, manifest, after: before.0?.parts.manifest) }
         let isNew = before.0?.parts.manifest.parts != manifest.parts || before.0?.version != manifest.version
-        put(definition, answer.entityTag, tellsObservers: isNew)
+        put(definition, answer.entityTag, notifiesObservers: isNew)
         return DefinitionUpdate(
             version: manifest.version, isNew: isNew, downloadedParts: parts.downloaded.paths,
             downloadedBytes: answer.json.count + parts.downloaded.bytes)
@@ -184,12 +184,12 @@ public final class DefinitionLoader: Sendable {
             .max()
     }
 
-    private func put(_ definition: AppDefinition, _ entityTag: String?, tellsObservers: Bool) {
+    private func put(_ definition: AppDefinition, _ entityTag: String?, notifiesObservers: Bool) {
         state.withLock { state in
             state.current = definition
             state.entityTag = entityTag
             state.hasRead = true
-            if tellsObservers { observers.yield(definition) }
+            if notifiesObservers { observers.yield(definition) }
         }
     }
 

@@ -70,7 +70,7 @@ import Testing
         }
     }
 
-    @Test func `after the wait, no change is 204`() async throws {
+    @Test func `without a change, the answer after the wait is 204`() async throws {
         try await AuthApp.run { auth in
             let version = try await auth.ring(after: 0).version
             #expect(try await auth.gateway.get("/internal/keyring?after=\(version)").status == 204)
@@ -118,7 +118,7 @@ import Testing
     }
 
     @Test(arguments: [Principal.Kind.client, .master, .ingest, .evaluation])
-    func `only internal services get it`(_ kind: Principal.Kind) async throws {
+    func `only internal services get the key ring`(_ kind: Principal.Kind) async throws {
         try await AuthApp.run { auth in
             let caller = auth.gateway.acting(
                 as: Principal(kind: kind, appID: "shop", appNumber: 1, environment: .live, credentialID: "x"))

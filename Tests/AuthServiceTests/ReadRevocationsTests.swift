@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `Only gateways may ask for ended sessions`() async throws {
+    @Test func `Only gateways may read ended sessions`() async throws {
         try await UserClient.run { client in
             let principal = Principal(
                 kind: .master, appID: client.app.id, appNumber: 1, environment: .live, credentialID: "c")

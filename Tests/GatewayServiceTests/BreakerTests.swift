@@ -36,7 +36,7 @@ import Testing
         #expect(breaker.allowsRequest(at: now))
     }
 
-    @Test func `Failures of requests that were under way when a breaker opened do not extend its pause`() {
+    @Test func `Failures of requests that were in progress when a breaker opened do not extend its pause`() {
         var breaker = Breaker()
         let now = NIODeadline.uptimeNanoseconds(0)
         for _ in 0..<Breaker.threshold + 10 { breaker.begin(at: now) }

@@ -6,7 +6,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Which credentials open which routes, and which principal services get.
+/// Which credentials give access to which routes, and which principal services get.
 @Suite struct CredentialTests {
     struct Case: CustomTestStringConvertible, Sendable {
         var testDescription: String
@@ -148,7 +148,8 @@ import Testing
         Case("TRACE", "TRACE /api/mk_live_A/storage/x", ["X-Martlet-Secret: ms_A"], 405),
     ]
 
-    @Test func `Each credential opens its own routes, and the principal identifies the caller`() async throws {
+    @Test func `Each credential gives access to its own routes, and the principal identifies the caller`() async throws
+    {
         try await withGateway { test in
             let signer = PrincipalSigner(internalSecret: TestKeys.internalSecret)
             for item in Self.client + Self.master + Self.otherRoutes {

@@ -56,7 +56,7 @@ import Testing
         }
     }
 
-    /// Kept open, with nothing under way but unread bytes: the limit of 3 s applies to idle connections.
+    /// Stays open although only unread bytes are left: the limit of 3 s applies to idle connections.
     @Test func `A slow client gets the rest of its response from a gateway that is shutting down`() async throws {
         try await withGateway(configure: Self.drainsForLong) { test in
             let client = try await test.connect(reading: false)

@@ -240,7 +240,7 @@ import Testing
         }
     }
 
-    @Test func `A client that reads nothing of its response does not count as busy for ever`() async throws {
+    @Test func `A client that reads nothing of its response does not count as busy forever`() async throws {
         try await withGateway(configure: {
             $0.limits.maximumConnections = 2
             $0.timeouts.idle = .seconds(2)
@@ -264,7 +264,7 @@ import Testing
         [(":method", "POST")] + good.reordered(path: path).filter { $0.0 != ":method" }
     }
 
-    @Test func `A stream whose empty body ends after its head is awaited once`() async throws {
+    @Test func `A stream whose empty body ends after its head counts once as waiting for its answer`() async throws {
         try await withGateway(configure: { $0.eventLoopThreads = 1 }) { test in
             let client = try await HTTP2Client.connect(test.port)
             // Leaves a connection to the upstream, on which the next head is sent before its body ends.

@@ -349,7 +349,7 @@ import Testing
         }
     }
 
-    @Test func `A body that arrived quickly up to its last byte is not kept longer than one that never began`()
+    @Test func `A body that stalls before its last byte is cut off as soon as one that never began`()
         async throws
     {
         try await withGateway(configure: { $0.timeouts.bodyStall = .seconds(3) }) { test in

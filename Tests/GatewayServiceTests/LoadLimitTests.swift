@@ -41,8 +41,9 @@ import Testing
         #expect(limit.waiting == 0)
     }
 
-    @Test(arguments: [4, 100]) func `Answers that became slow for good are no overload after some minutes`(clients: Int)
-    {
+    @Test(arguments: [4, 100]) func `Answers that become slow permanently do not count as overload after some minutes`(
+        clients: Int
+    ) {
         let limit = LoadLimit()
         var now = NIODeadline.uptimeNanoseconds(0)
         for time in Array(repeating: TimeAmount.milliseconds(1), count: 1_000)
@@ -55,7 +56,9 @@ import Testing
         #expect(limit.limit == nil)
     }
 
-    @Test(arguments: [false, true]) func `Time that a service waited for others is not its load`(isTold: Bool) {
+    @Test(arguments: [false, true]) func `Time that a service spends waiting for others does not count as its load`(
+        isReported: Bool
+    ) {
         let limit = LoadLimit()
         var now = NIODeadline.uptimeNanoseconds(0)
         for round in 0..<1_000 {
@@ -63,10 +66,10 @@ import Testing
             now = now + .milliseconds(10)
             let wait = TimeAmount.milliseconds(round < 100 ? 0 : 500)
             for _ in 0..<100 {
-                limit.answered(after: .milliseconds(10) + wait, waited: isTold ? wait : .zero, at: now)
+                limit.answered(after: .milliseconds(10) + wait, waited: isReported ? wait : .zero, at: now)
             }
         }
-        #expect((limit.limit == nil) == isTold)
+        #expect((limit.limit == nil) == isReported)
         limit.begin(at: now)
         limit.answered(after: .milliseconds(10), waited: .milliseconds(11), at: now)
         #expect(limit.waiting == 0)

@@ -22,7 +22,7 @@ import Testing
                 $0.eventLoopThreads = 1
             }
         ) { test in
-            // The first stream opens the relay, and does without it.
+            // The first stream opens the relay but does not use it.
             let first = try await follow(test, "first")
             await first.wait(for: "own first")
             #expect(server.streams["first"]?.relay == nil)

@@ -142,8 +142,7 @@ import Testing
         }
     }
 
-    /// Sends so many successful requests that no upstream is left out by chance; returns how many this upstream
-    /// answered.
+    /// Sends enough successful requests that every upstream gets some; returns how many this upstream answered.
     private func arrivals(_ upstream: TestUpstream, _ test: TestGateway) async throws -> Int {
         let before = upstream.arrivals.count
         for _ in 0..<20 {

@@ -46,7 +46,7 @@ import Testing
         await auth.stop()
     }
 
-    @Test func `a limited key opens its areas for reading or for all, and 403 names the key as the reason`()
+    @Test func `a limited key gives access to its areas, for reading or in full, and 403 names the key as the reason`()
         async throws
     {
         let cases: [(header: String, line: String, status: Int)] = [

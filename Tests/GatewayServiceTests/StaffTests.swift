@@ -7,7 +7,7 @@ import Testing
 
 @testable import GatewayService
 
-/// Staff: which credentials open their routes, and which principal services get.
+/// Staff: which credentials give access to their routes, and which principal services get.
 @Suite struct StaffTests {
     private static let key = P256.Signing.PrivateKey()
     private static let ada = StaffGrant(
@@ -106,7 +106,7 @@ import Testing
         }
     }
 
-    @Test func `Only staff tokens open staff routes`() async throws {
+    @Test func `Only staff tokens give access to staff routes`() async throws {
         try await withAda { test in
             let before = test.upstream.arrivals.count
             let good = try Self.token()
@@ -202,7 +202,7 @@ import Testing
         }
     }
 
-    @Test func `A staff token opens nothing of an app`() async throws {
+    @Test func `A staff token gives no access to the routes of an app`() async throws {
         try await withAda { test in
             let before = test.upstream.arrivals.count
             let token = try Self.token()

@@ -7,7 +7,8 @@ import Testing
 
 @testable import GatewayService
 
-/// What a request may do that names a user in addition to another credential, on every route of `gateway/routes.json`.
+/// The rights of a request that names a user in addition to another credential, on every route of
+/// `gateway/routes.json`.
 @Suite struct UserRightsTests {
     private static let key = P256.Signing.PrivateKey()
     private static let file =
@@ -107,7 +108,7 @@ import Testing
             Case(
                 "Basic and user", [basic, user], client: "unauthorized", master: "unauthorized", signIn: "unauthorized",
                 named),
-            // Expired tokens open nothing, but may be sent when signing in.
+            // Expired tokens grant nothing, but may be sent when signing in.
             Case(
                 "master key, expired token", [master, bearer(try token(age: 901))], client: "invalid-token",
                 master: "invalid-token", signIn: "master",

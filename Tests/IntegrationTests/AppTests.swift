@@ -38,7 +38,7 @@ extension IntegrationTests {
             return text
         }
 
-        @Test func `A key that staff create opens what its scopes say, is rotated, and is refused once it is revoked`()
+        @Test func `A key that staff create has its scopes' access, is rotated, and is refused once it is revoked`()
             async throws
         {
             let token = try await console.asAdministrator()

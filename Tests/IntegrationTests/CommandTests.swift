@@ -113,7 +113,7 @@ extension IntegrationTests {
             Wrong(
                 programs: ["gateway"], what: "a network that is none",
                 environment: ["MARTLET_TRUSTED_PROXIES": "nonsense"],
-                names: "nonsense"),
+                names: "trusted.proxies"),
         ]
 
         @Test(arguments: wrong)

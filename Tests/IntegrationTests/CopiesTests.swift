@@ -25,10 +25,10 @@ extension IntegrationTests {
             client.url = front.address
             #expect(try await client.post("storage/Copies", #"{"_id":"a"}"#).isSuccess)
 
-            let book = Book()
+            let results = LoadResults()
             let reader = client
             try await Load.run(Self.readers) { _, _ in
-                _ = await book.record { try await reader.get("storage/Copies/a") }
+                _ = await results.record { try await reader.get("storage/Copies/a") }
             } during: {
                 let firstInternal = try #require(server.connection.internalServices["storage"])
                 for address in [firstInternal, second.internalAddress] {
@@ -37,7 +37,7 @@ extension IntegrationTests {
                 second.program.signal(SIGKILL)
                 try await Task.sleep(for: .seconds(3))
             }
-            let entries = book.entries
+            let entries = results.entries
             print("copies: \(entries)")
             #expect(entries.unclean == [] && entries.broken == [:])
             #expect(entries.problems.values.reduce(0, +) <= Self.readers)
@@ -78,18 +78,18 @@ extension IntegrationTests {
             var client = Client(server.connection)
             client.url = front.address
             #expect(try await client.post("storage/Copies", #"{"_id":"a"}"#).isSuccess)
-            let book = Book()
+            let results = LoadResults()
             let reader = client
             try await Load.run(Self.readers) { _, _ in
-                _ = await book.record { try await reader.get("storage/Copies/a") }
+                _ = await results.record { try await reader.get("storage/Copies/a") }
             } during: {
                 try await Task.sleep(for: .seconds(1))
                 second.program.signal(SIGTERM)
                 #expect(try await second.program.exitStatus() == 0)
                 try await Task.sleep(for: .seconds(1))
             }
-            print("copies, drained: \(book.entries)")
-            #expect(book.entries.unclean == [] && book.entries.broken == [:] && book.entries.problems == [:])
+            print("copies, drained: \(results.entries)")
+            #expect(results.entries.unclean == [] && results.entries.broken == [:] && results.entries.problems == [:])
         }
 
         private struct Copy {

@@ -113,7 +113,7 @@ extension IntegrationTests {
                     let headers = [
                         "X-Sentry-Auth": "Sentry sentry_version=7, sentry_key=\(server.connection.ingestKey)"
                     ]
-                    // No response is as good as a refusal, because clients of this kind then keep their reports.
+                    // A missing response counts like a refusal, because clients of this kind then keep their reports.
                     guard let reply = try? await Client.send("POST", url, headers: headers, body) else {
                         try? await Task.sleep(for: .milliseconds(20))
                         return

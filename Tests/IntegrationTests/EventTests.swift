@@ -109,18 +109,18 @@ extension IntegrationTests {
         @Test func `killing analytics and PostgreSQL loses no acknowledged event and duplicates none`()
             async throws
         {
-            let book = Book()
+            let results = LoadResults()
             try await Load.run(Self.writers) { writer, round in
-                await send(writer, round, book)
+                await send(writer, round, results)
             } during: {
                 for number in 0..<Self.kills {
                     try await Task.sleep(for: .milliseconds(700))
                     try await server.restart(number % 2 == 0 ? "analytics" : "postgres")
                 }
                 try await Task.sleep(for: .milliseconds(700))
-                try await eventually("events are acknowledged") { book.entries.acknowledged.count > 10 }
+                try await eventually("events are acknowledged") { results.entries.acknowledged.count > 10 }
             }
-            let entries = book.entries
+            let entries = results.entries
             print("events: \(Self.kills) kills, \(entries)")
             #expect(entries.unclean == [])
             #expect(entries.acknowledged.count > 10)
@@ -148,14 +148,14 @@ extension IntegrationTests {
         }
 
         /// Sends a batch until it is acknowledged, like Segment's clients.
-        private func send(_ writer: Int, _ round: Int, _ book: Book) async {
+        private func send(_ writer: Int, _ round: Int, _ results: LoadResults) async {
             let id = "\(writer)-\(round)"
             let messages = (0..<Self.eventsPerBatch).map {
                 #"{"type":"track","event":"Drill","userId":"u\#(writer)","messageId":"\#(id)-\#($0)","timestamp":"\#(Date().ISO8601Format())","properties":{"batch":"\#(id)","number":\#($0)}}"#
             }
             let body = #"{"batch":[\#(messages.joined(separator: ","))]}"#
             for _ in 0..<400 {
-                let isStored = await book.record(id) {
+                let isStored = await results.record(id) {
                     try await Client.send(
                         "POST", server.connection.url + "/segment/v1/batch",
                         headers: Self.headers(server.connection.ingestKey), body)

@@ -38,7 +38,7 @@ extension IntegrationTests {
         }
 
         @Test(arguments: ["/ofrep/v1/evaluate/flags", "/ofrep/v1/evaluate/flags/f"])
-        func `Only an evaluation key opens the protocol`(_ path: String) async throws {
+        func `Only an evaluation key gives access to the protocol`(_ path: String) async throws {
             let body = #"{"context":{"targetingKey":"u"}}"#
             func post(_ headers: [String: String]) async throws -> Int {
                 try await Client.send("POST", client.url + path, headers: headers, body).status

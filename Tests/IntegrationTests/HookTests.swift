@@ -18,7 +18,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"]?.isEmpty == false))
-        func `an app's own server is asked, called, and notified of every write although storage is killed`()
+        func `an app's own server gets before-hooks, function calls and every after-hook although storage is killed`()
             async throws
         {
             let python = try #require(ProcessInfo.processInfo.environment["MARTLET_TEST_PYTHON"])

@@ -19,9 +19,9 @@ extension IntegrationTests {
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for subscriber in subscribers { group.addTask { await subscriber.run() } }
                 try await eventually("every stream is open") { subscribers.allSatisfy(\.isOpen) }
-                let book = Book()
+                let results = LoadResults()
                 try await Load.run(Self.writers) { number, round in
-                    await book.write(to: "Break", as: client, number: number, round: round)
+                    await results.write(to: "Break", as: client, number: number, round: round)
                     try? await Task.sleep(for: .milliseconds(10))
                 } during: {
                     for process in ["storage", "gateway", "storage", "gateway", "storage"] {
@@ -30,7 +30,7 @@ extension IntegrationTests {
                     }
                     try await Task.sleep(for: .milliseconds(500))
                 }
-                let entries = book.entries
+                let entries = results.entries
                 #expect(entries.unclean == [])
                 let log = try await Self.log(server)
                 #expect(Set(log.map(\.id)).isSuperset(of: entries.acknowledged))

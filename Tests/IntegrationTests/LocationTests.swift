@@ -7,7 +7,7 @@ extension IntegrationTests {
     /// `Location` of created things as clients see it: behind the gateway, whose paths differ from those of services.
     @Suite(.localServer)
     struct LocationTests {
-        struct Making: CustomTestStringConvertible, Sendable {
+        struct Creation: CustomTestStringConvertible, Sendable {
             var method = "POST"
             /// The path after `/api/{appKey}/`.
             var path: String
@@ -23,47 +23,49 @@ extension IntegrationTests {
         }
 
         static let makings = [
-            Making(
+            Creation(
                 path: "storage/Located", body: #"{"_id":"ab","id":"other","number":7}"#, place: "storage/Located/ab",
                 isMaster: false),
-            Making(path: "storage/Located", body: #"{"name":"x"}"#, place: "storage/Located/", isMaster: false),
-            Making(path: "storage/all/Located", body: #"[{"n":1},{"n":2}]"#, place: "storage/Located", isMaster: false),
-            Making(
+            Creation(path: "storage/Located", body: #"{"name":"x"}"#, place: "storage/Located/", isMaster: false),
+            Creation(
+                path: "storage/all/Located", body: #"[{"n":1},{"n":2}]"#, place: "storage/Located", isMaster: false),
+            Creation(
                 path: "collections/Located/indexes", body: #"{"fields":["n"],"name":"by_n"}"#,
                 place: "collections/Located/indexes/by_n", isRead: false),
-            Making(path: "upload?name=root.txt", body: "x", place: "upload/root.txt"),
-            Making(path: "upload/?name=slash.txt", body: "x", place: "upload/slash.txt"),
-            Making(path: "upload/d%20e/?name=f%26g.txt", body: "x", place: "upload/d%20e/f%26g.txt"),
-            Making(method: "PUT", path: "upload/x/y.txt", body: "x", place: "upload/x/y.txt"),
-            Making(path: "upload-link/x/y.txt", body: "{}", place: "link/"),
-            Making(
+            Creation(path: "upload?name=root.txt", body: "x", place: "upload/root.txt"),
+            Creation(path: "upload/?name=slash.txt", body: "x", place: "upload/slash.txt"),
+            Creation(path: "upload/d%20e/?name=f%26g.txt", body: "x", place: "upload/d%20e/f%26g.txt"),
+            Creation(method: "PUT", path: "upload/x/y.txt", body: "x", place: "upload/x/y.txt"),
+            Creation(path: "upload-link/x/y.txt", body: "{}", place: "link/"),
+            Creation(
                 method: "PUT", path: "hooks/located",
                 body: #"{"collection":"Located","event":"afterSave","url":"https://hooks.example.org/x"}"#,
                 place: "hooks/located"),
-            Making(
+            Creation(
                 path: "auth/signup", body: #"{"userName":"located","password":"a long password 17"}"#, place: "auth/me",
                 isRead: false),
-            Making(path: "auth/anonymous", body: "{}", place: "auth/me", isRead: false),
-            Making(path: "auth/invitations", body: "{}", place: "auth/invitations/", isRead: false),
-            Making(
+            Creation(path: "auth/anonymous", body: "{}", place: "auth/me", isRead: false),
+            Creation(path: "auth/invitations", body: "{}", place: "auth/invitations/", isRead: false),
+            Creation(
                 path: "auth/clients",
                 body:
                     #"{"name":"Located","type":"public","redirectUris":["https://x.example.org/back"],"scopes":["openid"]}"#,
                 place: "auth/clients/"),
-            Making(
+            Creation(
                 path: "remote", body: #"{"appVersion":"1.0","theme":"Light","configuration":{},"live":false}"#,
                 place: "config/configuration/"),
-            Making(
+            Creation(
                 method: "PUT", path: "config/flags/default", body: #"{"flags":{}}"#, place: "config/flags/default",
                 headers: ["If-None-Match": "*"]),
-            Making(path: "tickets", body: #"{"title":"Located"}"#, place: "tickets/"),
-            Making(path: "tickets/1/comments", body: #"{"text":"Here"}"#, place: "tickets/1/comments/", isRead: false),
-            Making(path: "tickets/1/attachments?name=a.txt", body: "x", place: "tickets/1/attachments/"),
-            Making(
+            Creation(path: "tickets", body: #"{"title":"Located"}"#, place: "tickets/"),
+            Creation(
+                path: "tickets/1/comments", body: #"{"text":"Here"}"#, place: "tickets/1/comments/", isRead: false),
+            Creation(path: "tickets/1/attachments?name=a.txt", body: "x", place: "tickets/1/attachments/"),
+            Creation(
                 path: "tickets/labels", body: #"{"name":"big one"}"#, place: "tickets/labels/big%20one", isRead: false),
-            Making(path: "tickets/sprints", body: #"{"name":"First"}"#, place: "tickets/sprints/"),
-            Making(path: "storage/TBAnalytics", body: #"{"event":"x"}"#, place: "storage/TBAnalytics", isRead: false),
-            Making(
+            Creation(path: "tickets/sprints", body: #"{"name":"First"}"#, place: "tickets/sprints/"),
+            Creation(path: "storage/TBAnalytics", body: #"{"event":"x"}"#, place: "storage/TBAnalytics", isRead: false),
+            Creation(
                 path: "notifications/messages", body: #"{"content":{"title":"Hello"},"audience":{"everyone":true}}"#,
                 place: "notifications/messages/"),
         ]

@@ -63,7 +63,7 @@ extension IntegrationTests {
             #expect(grants.status == 200 && grants["count"] == "1", "\(grants)")
         }
 
-        @Test func `An ID token opens nothing of the app, whatever its algorithm, and a forged one is refused`()
+        @Test func `An ID token gives no access to the app, whatever its algorithm, and a forged one is refused`()
             async throws
         {
             let keys = try await Client.send("GET", server.connection.oidcIssuer + "/jwks")
@@ -89,7 +89,9 @@ extension IntegrationTests {
             }
         }
 
-        @Test func `The provider is where connection.json says, and its route opens nothing else`() async throws {
+        @Test func `The provider is where connection.json says, and its route gives access to nothing else`()
+            async throws
+        {
             let issuer = server.connection.oidcIssuer
             #expect(issuer == "\(client.url)/oidc/\(server.connection.appId)")
             func get(_ address: String) async throws -> Reply { try await Client.send("GET", address) }

@@ -5,7 +5,7 @@ import MartletTesting
 import Testing
 
 extension IntegrationTests {
-    /// Sessions end in auth and notifications is told, both as in operation.
+    /// Sessions end in auth, which informs notifications; both run as in operation.
     @Suite(.localServer) struct PushSignOutTests {
         let server: LocalServer
 
@@ -31,7 +31,7 @@ extension IntegrationTests {
         }
 
         @Test
-        func `A user who signs out everywhere else gets no more push there, and the same holds for a changed password`()
+        func `A user who signs out everywhere else, or changes the password, gets no more push there`()
             async throws
         {
             let client = Client(server.connection)

@@ -32,7 +32,7 @@ extension IntegrationTests {
 
             try "{".write(to: server.routes, atomically: true, encoding: .utf8)
             try server.signal("gateway", SIGHUP)
-            try await eventually("the gateway complains", within: .seconds(180)) {
+            try await eventually("the gateway logs an error", within: .seconds(180)) {
                 try server.lines(of: "gateway", containing: "Could not reload the routes").count
                     == Copies.of("gateway").count
             }

@@ -41,9 +41,9 @@ extension IntegrationTests {
             let server = try LocalServer.current
             let client = Client(server.connection)
             let collection = "Drill-\(drill.process)-\(drill.signal)"
-            let book = Book()
+            let results = LoadResults()
             try await Load.run(Self.writers) { number, round in
-                await book.write(to: collection, as: client, number: number, round: round)
+                await results.write(to: collection, as: client, number: number, round: round)
             } during: {
                 for _ in 0..<2 {
                     try await Task.sleep(for: .seconds(1))
@@ -51,7 +51,7 @@ extension IntegrationTests {
                 }
                 try await Task.sleep(for: .seconds(1))
             }
-            let entries = book.entries
+            let entries = results.entries
             print("drill \(drill.testDescription): \(entries)")
             #expect(entries.unclean == [])
             #expect(drill.mayFail || entries.problems == [:])

@@ -72,7 +72,8 @@ extension IntegrationTests {
             #expect(deleted.status == 204, "\(deleted)")
         }
 
-        @Test(.enabled(if: canRun)) func `sentry-cli is told when the key or the project is wrong`() async throws {
+        @Test(.enabled(if: canRun)) func `sentry-cli gets an error when the key or the project is wrong`() async throws
+        {
             let wrongKey = try await sentry(
                 "debug-files", "upload", Self.debugFile, key: server.connection.secret, project: "1")
             #expect(wrongKey.status != 0 && wrongKey.output.contains("401"), "\(wrongKey)")
@@ -81,7 +82,7 @@ extension IntegrationTests {
         }
 
         @Test(.enabled(if: canRun))
-        func `sentry-cli shows releases, deploys and issues, and unsupported operations say so`() async throws {
+        func `sentry-cli shows releases, deploys and issues, and reports unsupported operations`() async throws {
             let (project, version) = (server.connection.appId, "cli@1.0+\(UInt32.random(in: 0 ... .max))")
             for (arguments, words) in [
                 (["organizations", "list"], "martlet"), (["projects", "list"], server.connection.appId),

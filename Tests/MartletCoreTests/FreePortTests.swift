@@ -14,6 +14,6 @@ import Testing
         let lowest = try #require(Int(range[0]))
         if lowest == 32_768 { #expect(ports.allSatisfy { $0 < lowest }) }
         #expect(try FreePort.find(0).isEmpty)
-        #expect(throws: (any Error).self) { try FreePort.find(1, besides: Set(1...65_535)) }
+        #expect(throws: (any Error).self) { try FreePort.find(1, excluding: Set(1...65_535)) }
     }
 }

@@ -95,7 +95,7 @@ struct FirebaseTemplateTests {
     }
 
     @Test(
-        "Unsupported values are refused with their place",
+        "Unsupported values are refused with their path",
         arguments: [
             (
                 #"{"p":{"defaultValue":{"useInAppDefault":true}}}"#, "untranslatable-value",

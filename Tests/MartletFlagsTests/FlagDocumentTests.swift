@@ -31,7 +31,7 @@ struct FlagDocumentTests {
     }
 
     @Test(
-        "A valid document has no issues, and answers each kind of person",
+        "A valid document has no issues, and gives each kind of user the right answer",
         arguments: [
             ("checkout", #"{"email":"sam@EXAMPLE.com"}"#, "true", "on", FlagAnswer.Reason.targetingMatch),
             ("checkout", #"{"email":"sam@example.org"}"#, "false", "off", .unknown),
@@ -100,7 +100,7 @@ struct FlagDocumentTests {
         #expect(try value(isEnabled: true)?.value.text != #""next""#)
     }
 
-    @Test("Variations depend on the attribute named in by")
+    @Test("Variations depend on the attribute that `by` names")
     func by() throws {
         let (flags, _) = try Self.compile(
             #"{"flags":{"f":{"type":"string","default":"d","rules":[{"variations":["x","y"],"by":"device","hashVersion":2}]}}}"#
@@ -119,7 +119,7 @@ struct FlagDocumentTests {
     static func flag(_ text: String) -> String { #"{"flags":{"f":\#(text)}}"# }
 
     @Test(
-        "Errors name their place",
+        "An error names its path",
         arguments: [
             (#"{"flags":{"f":{"type":"boolean","default":1}}}"#, "wrong-type", "/flags/f/default"),
             (#"{"flags":{"f":{"type":"bool","default":true}}}"#, "invalid-type", "/flags/f/type"),
@@ -216,7 +216,7 @@ struct FlagDocumentTests {
     }
 
     @Test(
-        "Doubtful parts are reported, and the document is still published",
+        "Doubtful parts cause warnings, not errors",
         arguments: [
             (
                 flag(#"{"type":"boolean","default":true,"rules":[{"value":false},{"when":{"a":1},"value":true}]}"#),
@@ -245,6 +245,17 @@ struct FlagDocumentTests {
         let issues = try Self.compile(text).issues
         #expect(issues.contains { $0.code == code && $0.path == path && !$0.isError }, "\(issues)")
         #expect(issues.allSatisfy { !$0.isError }, "\(issues)")
+    }
+
+    @Test("The first error is not hidden by warnings")
+    func errorAfterWarnings() throws {
+        let rule = #"{"force":false,"coverage":0.5}"#
+        let flags = (0..<250).map { #""f\#($0)":{"type":"boolean","default":true,"rules":[\#(rule)]}"# }
+        let issues = try Self.compile(
+            #"{"flags":{\#(flags.joined(separator: ",")),"last":{"type":"bool","default":true}}}"#
+        ).issues
+        #expect(issues.count == 201)
+        #expect(issues.last?.code == "invalid-type" && issues.last?.path == "/flags/last/type")
     }
 
     @Test("Documents that would take too long are refused")

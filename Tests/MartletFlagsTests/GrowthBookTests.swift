@@ -51,7 +51,7 @@ struct GrowthBookTests {
         #expect(namespace.contains(given.parts[1].string ?? "") == given.parts[3].bool)
     }
 
-    @Test("Equal weights are equal", arguments: GrowthBookCase.all("getEqualWeights"))
+    @Test("Equal weights have the published values", arguments: GrowthBookCase.all("getEqualWeights"))
     func equalWeights(_ given: GrowthBookCase) {
         let weights = Bucketing.equalWeights(Int(given.parts[0].double ?? 0))
         let expected = given.parts[1].elements.compactMap(\.double)
@@ -76,8 +76,8 @@ struct GrowthBookTests {
         #expect(result.published == withoutCondition(FlagValue(given.parts[3])))
     }
 
-    /// Removes the experiment's condition, which the published result repeats but ours has compiled. Its effect is
-    /// compared by who takes part.
+    /// Removes the experiment's condition: the published result repeats it, but ours has only its compiled form. Its
+    /// effect shows in who takes part.
     private func withoutCondition(_ result: FlagValue) -> FlagValue {
         guard case .object(var members) = result, case .object(var experiment) = members["experiment"] else {
             return result
@@ -132,17 +132,17 @@ struct GrowthBookTests {
 
 @Suite("Firebase's published percent cases", .enabled(if: Vectors.exist(Vectors.firebase)))
 struct FirebasePercentTests {
-    static let cases = ((try? Vectors.json(Vectors.firebase))?["cases"]?.elements ?? []).map { CaseOf(json: $0) }
+    static let cases = ((try? Vectors.json(Vectors.firebase))?["cases"]?.elements ?? []).map { PublishedCase(json: $0) }
 
-    struct CaseOf: Sendable, CustomStringConvertible {
+    struct PublishedCase: Sendable, CustomStringConvertible {
         let json: JSONValue
         var description: String { json["seed"]?.string ?? "" }
     }
 
-    @Test("A percent condition always matches the same half", arguments: cases)
-    func half(_ given: CaseOf) {
-        let place = FlagHash.microPercent(
+    @Test("A condition of 50 percent matches the published half", arguments: cases)
+    func half(_ given: PublishedCase) {
+        let position = FlagHash.microPercent(
             of: given.json["randomizationId"]?.string ?? "", seed: given.json["seed"]?.string ?? "")
-        #expect((place > 0 && place <= 50_000_000) == given.json["result"]?.bool)
+        #expect((position > 0 && position <= 50_000_000) == given.json["result"]?.bool)
     }
 }

@@ -56,7 +56,7 @@ import Testing
         async throws
     {
         var limits = LookupLimits()
-        (limits.underWay, limits.waiting, limits.pause) = (4, 20, .seconds(3_600))
+        (limits.concurrent, limits.waiting, limits.pause) = (4, 20, .seconds(3_600))
         let hole = BlackHole()
         let refusals = Refusals()
         let names = RoleNames(limits: limits) { _ in

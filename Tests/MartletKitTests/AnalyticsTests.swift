@@ -129,7 +129,7 @@ struct AnalyticsTests {
         try await eventually("the second event is sent") { transport.sent.count == 2 }
     }
 
-    @Test func `the queue is bounded: the oldest events go first`() throws {
+    @Test func `the queue is bounded: the oldest events are dropped first`() throws {
         let folder = LocalFolder(url: Scratch.folder())
         var store = EventStore(folder, maximumSize: 100, maximumCount: 2)
         for number in 0..<20 { _ = try store.append(Data("{\"n\":\(number)}".utf8)) }

@@ -24,7 +24,8 @@ struct AppLifecycleTests {
         #expect(Set(calls).isSuperset(of: ["events", "remote", "evaluate"]))
     }
 
-    @Test func `a background refresh returns when the system's time is up, even while sending continues`() async throws
+    @Test func `a background refresh returns when the system's time limit is reached, even while sending continues`()
+        async throws
     {
         let (gate, opener) = AsyncStream<Void>.makeStream()
         let transport = ScriptedTransport { _, _ in

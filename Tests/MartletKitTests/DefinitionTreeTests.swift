@@ -132,9 +132,9 @@ struct DefinitionTreeTests {
             ],
             "controllers": ["Main": ["render": "MainView"]],
         ]
-        let asked = Locked<[HTTPRequest]>([])
+        let requests = Locked<[HTTPRequest]>([])
         let definition = try await DefinitionFixture.definition(document) { request in
-            asked.withLock { $0.append(request) }
+            requests.withLock { $0.append(request) }
             return HTTPResponse(200, ["data": [["title": .string(request.url.host ?? "")]]])
         }
         let screen = try await definition.open()
@@ -142,7 +142,7 @@ struct DefinitionTreeTests {
         #expect(texts == [["martlet.test"], [], ["example.org"]])
         #expect(screen.failures.mapValues(\.code) == ["Bad": .invalidArgument])
         // Only the app's own server gets the secret.
-        for request in asked.withLock({ $0 }) {
+        for request in requests.withLock({ $0 }) {
             #expect((request.headers["x-martlet-secret"] != nil) == (request.url.host == "martlet.test"))
         }
         func model(_ value: JSON) async throws -> JSON? {
@@ -156,7 +156,7 @@ struct DefinitionTreeTests {
         await #expect(throws: MartletError.self) { try await model("/auth/me") }
         await #expect(throws: MartletError.self) { try await model("/storage/%2e%2e/auth/me") }
         #expect(try await model("https://data.example/x")?["data"] != nil)
-        let count = asked.withLock { $0.count }
+        let count = requests.withLock { $0.count }
         for address in [
             "http:///x", "http://data.example/x", "https://192.168.0.1/x", "https://[::1]/x", "https://localhost/x",
             "https://a.localhost/x", "https://2130706433/x", "https://0x7f.1/x", "https://127.0x1/x",
@@ -167,10 +167,10 @@ struct DefinitionTreeTests {
                 ($0 as? MartletError)?.code == .invalidArgument
             }
         }
-        #expect(asked.withLock { $0.count } == count)
+        #expect(requests.withLock { $0.count } == count)
         #expect(try await model("just text") == "just text")
         // The transport stops where a model is too large.
-        let models = asked.withLock { $0 }.map(\.maximumAnswerSize)
+        let models = requests.withLock { $0 }.map(\.maximumAnswerSize)
         #expect(Set(models) == [DefinitionModels.maximumSize])
     }
 

@@ -68,7 +68,7 @@ struct FlagsTests {
         }
         let flags = try Martlet.scripted(transport).flags
         async let first = flags.refresh()
-        try await eventually("the client has asked") { transport.sent.count == 1 }
+        try await eventually("the client has sent a request") { transport.sent.count == 1 }
         flags.attributes = ["plan": "gold"]
         try await eventually("the new attributes are used") { flags.value("plan", default: "") == "gold" }
         opening.yield()

@@ -127,7 +127,7 @@ struct NotificationsTests {
         let stored = try await server.manage("GET", path)
         #expect(stored["appVersion"] == "1.4" && stored["channels"] == ["kit2-news"])
         #expect(stored["attributes"] == ["plan": "gold"] && stored["push"]?["sandbox"] == true)
-        // An unknown message is refused, and not asked about again.
+        // The report of an unknown message is refused, and not repeated.
         let unknown = Self.push(UUID().uuidString.lowercased())
         #expect(await notifications.handle(unknown, in: .tapped) == .opened)
         try await notifications.leave("kit2-news")

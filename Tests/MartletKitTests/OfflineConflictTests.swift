@@ -34,7 +34,7 @@ struct OfflineConflictTests {
         #expect(try await kept.pendingWrites().isEmpty)
     }
 
-    @Test func `the server wins, and the app is told`() async throws {
+    @Test func `the server wins, and the app is notified`() async throws {
         let device = try await TestServer.offlineDevice()
         var failures = device.offline.failures().makeAsyncIterator()
         let (kept, id) = try await conflict(.serverWins, device)

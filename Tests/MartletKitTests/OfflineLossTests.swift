@@ -203,7 +203,7 @@ struct OfflineLossTests {
         #expect(try await kept.pendingWrites().count == 1)
     }
 
-    @Test func `a file that cannot be rewritten takes writes all the same`() async throws {
+    @Test func `a file that cannot be rewritten still accepts writes`() async throws {
         let folder = Scratch.folder()
         let (device, _) = try device(folder: folder, change: { $0.offline.compactionSlack = 1_000 }) { _ in
             Self.page()

@@ -66,7 +66,7 @@ struct OfflineUserTests {
         try await rows.create(Row(n: 0))
         #expect(try await results.next()?.map(\.n) == [0, 1, 2])
         network.decide { _ in .arrives }
-        // The write is sent without a call that asks for it, and the changes of others arrive.
+        // The write is sent by itself, and the changes of others arrive.
         let syncing = Task { try await rows.keepInSync() }
         try await eventually("the write is sent") { try await other.count(Row.query()) == 3 }
         try await other.update(first, .set(\.n, to: 9))

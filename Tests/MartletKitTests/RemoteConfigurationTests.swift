@@ -95,10 +95,10 @@ struct RemoteConfigurationTests {
         let isOnline = Locked(true)
         let transport = ScriptedTransport { request, _ in
             guard isOnline.withLock({ $0 }) else { throw MartletError(.notConnected, "") }
-            let asked = try JSON(parsing: request.body ?? Data())
+            let body = try JSON(parsing: request.body ?? Data())
             var answer = Self.answer
-            answer["theme"] = asked["theme"] ?? "Light"
-            return HTTPResponse(200, answer, ["ETag": "\"\(asked["theme"]?.stringValue ?? "-")\""])
+            answer["theme"] = body["theme"] ?? "Light"
+            return HTTPResponse(200, answer, ["ETag": "\"\(body["theme"]?.stringValue ?? "-")\""])
         }
         let folder = Scratch.folder()
         let remote = try Martlet.scripted(transport, folder: folder).remote
@@ -185,7 +185,7 @@ struct RemoteConfigurationTests {
         }
     }
 
-    @Test func `calls of a server that does not know generations leave them out`() async throws {
+    @Test func `calls omit the generation if the server does not know generations`() async throws {
         let (open, close) = AsyncStream<Void>.makeStream()
         defer { close.finish() }
         let transport = ScriptedTransport { request, number in

@@ -127,7 +127,7 @@ struct UserTests {
         #expect(try await first.users.refresh().id == user.id)
     }
 
-    @Test func `a second factor is asked for`() async throws {
+    @Test func `a second factor is required, and can be replaced by a recovery code`() async throws {
         try await signUp()
         let setup = try await martlet.users.secondFactor.begin(password: Self.password)
         #expect(setup.uri.hasPrefix("otpauth://") && setup.uri.contains(setup.secret))

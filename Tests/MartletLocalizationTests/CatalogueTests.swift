@@ -115,10 +115,10 @@ struct CatalogueTests {
             catalogue.table(of: austrian).text
                 == #"{"language":"de-AT","sourceLanguage":"en","fallback":["de","nl","en"],"strings":{"a":"at a","b":"de b","c":"nl c","d":"en d","e":"e","f":"Martlet","g":{"plural":{"one":"1","other":"n"}}},"languages":{"b":"de","c":"nl","d":"en","e":"en","f":"en","g":"en"}}"#
         )
-        for (asked, found) in [
+        for (requested, found) in [
             ("de-CH", "de"), ("de-AT", "de-AT"), ("nl", nil), ("zh-TW", nil), ("zh-Hant-TW", "zh-Hant"),
         ] {
-            #expect(LanguageTag(asked)?.closest(in: catalogue.publishedLanguages)?.text == found)
+            #expect(LanguageTag(requested)?.closest(in: catalogue.publishedLanguages)?.text == found)
         }
         #expect(catalogue.pseudoTable()?["strings"]?["a"] == .string("[éñ å one]"))
     }
@@ -135,7 +135,7 @@ struct CatalogueTests {
         #expect(catalogue.coverage.first { $0.language.text == "en" }?.missing == 0)
     }
 
-    @Test("import a file: what is new, what is the same, and what is removed if the file replaces")
+    @Test("count what an import adds, changes, leaves unchanged and removes")
     func merge() throws {
         var catalogue = try Self.catalogue(
             [

@@ -53,7 +53,7 @@ struct PluralRulesTests {
     }
 
     @Test(
-        "numbers are distinguished by the way they are shown",
+        "the category of a number depends on how it is written",
         arguments: [
             ("en", "1", PluralCategory.one), ("en", "1.0", .other), ("pl", "2", .few), ("pl", "5", .many),
             ("pl", "22", .few), ("pl", "1.5", .other),

@@ -90,7 +90,7 @@ import Testing
         #expect(decoded.joined() == subject.trimmingCharacters(in: .whitespaces))
     }
 
-    /// Drill: a name that tries to be more than a name.
+    /// Attack: names that try to add a header or a recipient.
     @Test(arguments: [
         "Shop\r\nBcc: eve@example.org", "Shop\nX: y", "Shop\u{0}", "\"><eve@example.org>", "Shop\\\"",
         "Shop <eve@example.org>", "Shöp\r\n\r\n<script>",

@@ -34,7 +34,7 @@ struct MailSettingsTests {
         #expect(named.from.name == "Backend")
     }
 
-    /// Drill: an app that poses as a bank, and has bounces sent to someone else.
+    /// Attack: an app that poses as a bank, and has bounces sent to someone else.
     @Test(arguments: ["ceo@bank.example", "ceo@sub.operator.example", "ceo@operator.example.bank.example"])
     func `The operator's server sends only from domains that the operator has named`(address: String) throws {
         let transport = try #require(
@@ -54,10 +54,10 @@ struct MailSettingsTests {
         #expect(
             transport.from == (try MailAddress(name: "Shop", address: address)) && transport.replyTo == nil
                 && transport.bounces.address == "back@shop.example")
-        let strange = try #require(
+        let foreign = try #require(
             try settings(["shop.example"]).transport(
                 of: try sender(address, bounces: "victim@bank.example"), app: "Shop"))
-        #expect(strange.bounces.address == "bounces@operator.example")
+        #expect(foreign.bounces.address == "bounces@operator.example")
         let any = try #require(
             try settings(["*"]).transport(of: try sender("a@b.example", bounces: "c@d.example"), app: "Shop"))
         #expect(any.from.address == "a@b.example" && any.bounces.address == "c@d.example")

@@ -22,7 +22,7 @@ import Testing
         #expect(throws: TextTemplateError.self) { try TextTemplate(source, names: nil) }
     }
 
-    /// Drill: a quote with a combining accent is a different character to Swift, but a quote in HTML.
+    /// Attack: a quote with a combining accent is a different character to Swift, but a quote in HTML.
     @Test func `Values in HTML are escaped code point by code point`() throws {
         let template = try MailTemplate(
             subject: "{{v}}", text: "{{v}}", html: #"<a title="{{v}}">"#, names: nil, maximumBodySize: 100)

@@ -70,7 +70,7 @@ import Testing
             ("replay_video", .replay), ("check_in", .monitor),
             ("feedback", .feedback), ("statsd", .metricBucket), ("something", .default), ("client_report", nil),
         ] as [(String, DataCategory?)])
-    func `Items belong to categories`(_ type: String, _ category: DataCategory?) {
+    func `Each item type belongs to a category`(_ type: String, _ category: DataCategory?) {
         #expect(DataCategory(itemType: type) == category)
     }
 

@@ -6,7 +6,7 @@ import Testing
 @testable import MartletSentry
 
 /// Inputs on which regular expressions used to backtrack. Limits are in CPU time, which other work on the machine does
-/// not affect, and wide: they detect factors.
+/// not affect, and so wide that only a multiple of the usual time exceeds them.
 @Suite struct LongNameTests {
     /// This thread's CPU time in milliseconds; the minimum of several runs.
     private static func cpuTime(_ work: () -> Void) -> Double {
@@ -137,14 +137,14 @@ import Testing
             "sentry.interfaces.Stacktrace":{"frames":[{"function":"f"}]},"sentry.interfaces.User":{"id":"u1"},"sentry.interfaces.Http":{"url":"https://a.example/"},
             "sentry.interfaces.Breadcrumbs":{"values":[]},"sentry.interfaces.Contexts":{"os":{"name":"iOS","version":"9"}}}
             """
-        let event = try #require(Event(Event.form(of: try JSONValue(parsing: report.utf8)), id: nil))
+        let event = try #require(Event(Event.sentryForm(of: try JSONValue(parsing: report.utf8)), id: nil))
         #expect(
             event.template == "hi %s" && event.message == "hi Ann" && event.exceptions.map(\.value) == ["broken"]
                 && event.person == "u1" && event.os == "iOS 9")
         #expect(event.frames.map(\.function) == ["f"] && event.content["request"] != nil && event.problems.isEmpty)
         let both =
             #"{"user":{"id":"new"},"sentry.interfaces.User":{"id":"old"},"logentry":null,"sentry.interfaces.Message":{"formatted":"m"}}"#
-        let second = try #require(Event(Event.form(of: try JSONValue(parsing: both.utf8)), id: nil))
+        let second = try #require(Event(Event.sentryForm(of: try JSONValue(parsing: both.utf8)), id: nil))
         #expect(second.person == "new" && second.message == "m")
     }
 }

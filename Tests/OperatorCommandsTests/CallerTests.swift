@@ -62,7 +62,7 @@ import Testing
         #expect(staff > 300)
     }
 
-    @Test func `what cannot be undone needs a confirmation by staff within ten minutes`() async throws {
+    @Test func `a call that cannot be undone requires staff to have confirmed within ten minutes`() async throws {
         var operations: [String] = []
         for (_, definition) in try await ServiceRoute.definitions() {
             let client = try await ServiceClient(definition)
@@ -114,8 +114,9 @@ import Testing
         }
     }
 
-    /// Callers of every kind that a route does not declare. Staff without rights, with every right but a wanted one,
-    /// and with every right in another app: a right is enough if any of a member's is, so no other right is, either.
+    /// Callers that a route does not declare: those of every other kind; and staff without rights, with every right
+    /// except the declared ones, and with every right in another app. A refusal of all these rights together shows that
+    /// none of them is enough.
     private static func strangers(to callers: Callers) -> [Principal] {
         let all: [Principal.Kind] = [.client, .master, .ingest, .evaluation, .link, .visitor, .service]
         let plain = staff(nil)
@@ -142,7 +143,7 @@ import Testing
         }
     }
 
-    /// The declared callers; of staff, those with one right of those that are enough.
+    /// The declared callers. For staff: a member for each right that is enough by itself.
     private static func friends(of callers: Callers) -> [Principal] {
         switch callers {
         case .client: [caller(.client)]

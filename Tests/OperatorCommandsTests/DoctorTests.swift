@@ -42,7 +42,7 @@ import Testing
         let changes: [(String, (inout DoctorCommand.DatabaseFigures) -> Void)] = [
             ("connections", { $0.connections = 90 }), ("open for more", { $0.oldestTransactionInSeconds = 3_600 }),
             ("frozen", { $0.transactionAge = 500_000_000 }), ("archived", { $0.archiveFails = true }),
-            ("slot", { $0.slotSizeInBytes = 10 << 30 }), ("storage wait", { $0.servicesWithLateJobs = ["storage"] }),
+            ("slot", { $0.slotSizeInBytes = 10 << 30 }), ("jobs of storage", { $0.servicesWithLateJobs = ["storage"] }),
         ]
         for (word, change) in changes {
             var figures = Self.healthy
@@ -74,7 +74,7 @@ import Testing
         try write("backups.json", #"[{"id":"a","type":"full","time":"2027-01-15T08:00:00Z","sizeInBytes":1}]"#)
         #expect(lines(days: 1) == ["ok    ", "ok    ", "ok    ", "note  "])
         let unproved = DoctorCommand.findings(DoctorCommand.backupState(in: folder), now: Self.now).last
-        #expect(unproved?.line.hasSuffix("none ever was; martlet backup verify") == true)
+        #expect(unproved?.line.hasSuffix("there was none; martlet backup verify") == true)
         try write("proof.json", #"{"id":"a","time":"2027-01-15T08:00:00Z","result":"good","seconds":1}"#)
         #expect(lines(days: 1) == ["ok    ", "ok    ", "ok    ", "ok    "])
         #expect(lines(days: 3) == ["WRONG ", "ok    ", "ok    ", "ok    "])

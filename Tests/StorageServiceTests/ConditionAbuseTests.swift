@@ -27,7 +27,7 @@ import Testing
         try await app.set(#"{"rules":{"find":[{"where":\#(rule)}]}}"#, on: "Note")
         try await app.set(#"{"rules":{"find":["*"]}}"#, on: "Links")
         let pattern = #"{"$regex":"^(a+)(a+)\\1\\2$"}"#
-        func ask(_ user: String, _ collection: String, _ filter: String) async throws -> Answer {
+        func query(_ user: String, _ collection: String, _ filter: String) async throws -> Answer {
             try await app.user(user).post("/storage/query/\(collection)", filter)
         }
         for (collection, filter) in [
@@ -35,10 +35,10 @@ import Testing
             ("Note", #"{"list":{"$all":[\#(pattern)]}}"#),
             ("Links", #"{"note":{"$inQuery":{"className":"Note","where":{"t":\#(pattern)}}}}"#),
         ] {
-            let answer = try await ask("eve", collection, filter)
+            let answer = try await query("eve", collection, filter)
             #expect(answer.status == 200 && answer["count"] == "0", "\(filter): \(answer)")
         }
-        #expect(try await ask("ann", "Note", #"{"t":\#(pattern)}"#).isProblem(.limitExceeded, field: "$regex"))
+        #expect(try await query("ann", "Note", #"{"t":\#(pattern)}"#).isProblem(.limitExceeded, field: "$regex"))
     }
 
     @Test(

@@ -219,7 +219,7 @@ import Testing
     @Test(
         "after failures on either side under load, every subscriber has each event exactly once",
         .timeLimit(.minutes(5)))
-    func kills() async throws {
+    func failures() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"start"}"#)
         let principal = app.principal(.client)

@@ -114,7 +114,7 @@ import Testing
         #expect(try stored[0].decode(0, as: String.self).contains(text) == false)
     }
 
-    @Test func `unknown, used, expired and revoked codes, and those of former managers, are answered alike`()
+    @Test func `unknown, used, expired and revoked codes, and those of former managers, get the same answer`()
         async throws
     {
         let app = try await Self.app()
@@ -244,7 +244,8 @@ import Testing
         }
     }
 
-    @Test func `an invitation by mail is for one user, and is withdrawn if the mail cannot be ordered`() async throws {
+    @Test func `an invitation by mail is for one user, and is withdrawn if the mail cannot be requested`() async throws
+    {
         let app = try await Self.app()
         let boss = app.user("boss")
         for (body, field) in [

@@ -15,8 +15,8 @@ import Testing
         let large = try await LargeCollection()
         let app = large.app
         let before = try await app.contents()["Large"]
-        let (asked, listed) = try await large.withOpenWrite {
-            let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
+        let (accepted, listed) = try await large.withOpenWrite {
+            let accepted = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
             try await app.startWorker()
             try await large.waitUntilThereIsAnInvalidIndex()
             #expect(try await app.client.post("/storage/Large", #"{"_id":"new","age":5}"#).status == 201)
@@ -24,12 +24,12 @@ import Testing
             #expect(
                 try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#).isProblem(
                     .conflict, field: "name"))
-            return (asked, try await app.master.get("/collections/Large/indexes"))
+            return (accepted, try await app.master.get("/collections/Large/indexes"))
         }
-        #expect(asked.status == 202)
-        #expect(asked["state"] == #""building""# && asked["fields"] == #"["age"]"#, "\(asked)")
-        #expect(listed["count"] == "1" && listed["data.0"] == asked.json?.text, "\(listed)")
-        let job = try await large.end(of: asked)
+        #expect(accepted.status == 202)
+        #expect(accepted["state"] == #""building""# && accepted["fields"] == #"["age"]"#, "\(accepted)")
+        #expect(listed["count"] == "1" && listed["data.0"] == accepted.json?.text, "\(listed)")
+        let job = try await large.end(of: accepted)
         #expect(job["state"] == #""done""# && job["kind"] == #""index""#, "\(job)")
         let ready = try await app.master.get("/collections/Large/indexes")
         #expect(
@@ -45,10 +45,10 @@ import Testing
         let large = try await LargeCollection()
         let app = large.app
         let before = try await app.contents()
-        let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["half"],"unique":true}"#)
-        #expect(asked.status == 202)
+        let accepted = try await app.master.post("/collections/Large/indexes", #"{"fields":["half"],"unique":true}"#)
+        #expect(accepted.status == 202)
         try await app.startWorker()
-        let job = try await large.end(of: asked)
+        let job = try await large.end(of: accepted)
         #expect(job["state"] == #""failed""# && job["error.code"] == #""conflict""# && job["attempt"] == "1", "\(job)")
         let failed = try await app.master.get("/collections/Large/indexes")
         #expect(failed["data.0.state"] == #""failed""# && failed["data.0.error.code"] == #""conflict""#, "\(failed)")
@@ -65,16 +65,16 @@ import Testing
     func `a build is cancelled when its index or collection is deleted`(_ path: String) async throws {
         let large = try await LargeCollection()
         let app = large.app
-        let asked = try await large.withOpenRead {
-            let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
+        let accepted = try await large.withOpenRead {
+            let accepted = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
             try await app.startWorker()
             try await large.waitUntilThereIsAnInvalidIndex()
             if path.hasSuffix("age") { #expect(try await app.master.delete(path).status == 204) }
-            return asked
+            return accepted
         }
         if !path.hasSuffix("age") { #expect(try await app.master.delete(path).status == 204) }
         // An index that was just completed is dropped with the collection.
-        #expect([#""cancelled""#, #""done""#].contains(try await large.end(of: asked)["state"]))
+        #expect([#""cancelled""#, #""done""#].contains(try await large.end(of: accepted)["state"]))
         #expect(try await large.invalidIndexes() == 0)
         if path.hasSuffix("age") { #expect(try await app.master.get("/collections/Large/indexes")["count"] == "0") }
     }
@@ -155,18 +155,18 @@ import Testing
         try await MigratedDatabase.with { database in
             let large = try await LargeCollection(of: try await StorageApp(alone: database))
             let app = large.app
-            let asked = try await large.withOpenWrite {
-                let asked = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
-                #expect(asked.status == 202)
+            let accepted = try await large.withOpenWrite {
+                let accepted = try await app.master.post("/collections/Large/indexes", #"{"fields":["age"]}"#)
+                #expect(accepted.status == 202)
                 let worker = app.worker()
                 try await large.waitUntilThereIsAnInvalidIndex()
                 worker.cancel()
                 try await worker.value
                 #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""building""#)
-                return asked
+                return accepted
             }
             let worker = app.worker()
-            let end = try await large.end(of: asked)
+            let end = try await large.end(of: accepted)
             #expect(end["state"] == #""done""# && end["attempt"] == "1", "\(end)")
             #expect(try await large.invalidIndexes() == 0)
             #expect(try await app.master.get("/collections/Large/indexes")["data.0.state"] == #""ready""#)
@@ -267,10 +267,10 @@ private struct LargeCollection: Sendable {
             .decode(0)
     }
 
-    func end(of asked: Answer) async throws -> Answer {
-        guard case .string(let text)? = asked.json?["job"], let id = UUID(uuidString: text) else {
-            Issue.record("no job: \(asked)")
-            return asked
+    func end(of accepted: Answer) async throws -> Answer {
+        guard case .string(let text)? = accepted.json?["job"], let id = UUID(uuidString: text) else {
+            Issue.record("no job: \(accepted)")
+            return accepted
         }
         return try await app.wait(for: id)
     }

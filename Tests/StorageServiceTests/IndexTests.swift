@@ -144,7 +144,7 @@ import Testing
             (#"{"inner":{"number":777}}"#, "gin"), (#"{"$or":[{"number":5},{"number":6}]}"#, "gin"),
             (#"{"_id":"o777"}"#, "pkey"),
             (#"{"age":{"$gt":19990}}"#, "made"), (#"{"age":{"$gte":100,"$lt":105}}"#, "made"),
-        ] as [(String, String)]) func `a filter is served by an index`(_ filter: String, _ kind: String) async throws
+        ] as [(String, String)]) func `a filter uses an index`(_ filter: String, _ kind: String) async throws
     {
         let large = try await Self.large.value
         let scope = QueryScope(space: try large.app.space(), collection: try CollectionName("Any"), rights: .master)
@@ -166,7 +166,7 @@ import Testing
         #expect(!plan.contains("Seq Scan"), "\(plan)")
     }
 
-    @Test func `an index on a field serves the order by it`() async throws {
+    @Test func `a list in the order of an indexed field uses the index`() async throws {
         let large = try await Self.large.value
         var explain: PostgresQuery =
             "EXPLAIN SELECT doc FROM \(large.table) WHERE deleted IS NULL ORDER BY doc->'age', id LIMIT 100"
@@ -229,7 +229,7 @@ import Testing
             rights: Rights(identity: .user("u7", roles: ["r1"]), collections: [:]))
         let filter = try LiveRequest.filter(#"{"tags":"t777"}"#, in: scope)
         var query = SyncFeed.Query()
-        (query.condition, query.isServed) = (filter.condition, filter.isServed)
+        (query.condition, query.isIndexed) = (filter.condition, filter.isIndexed)
         var explain: PostgresQuery = "EXPLAIN \(try SyncFeed.walking(query, after: "", in: scope))"
         (explain.role, explain.isPrepared) = (scope.space.role, false)
         let plan = try await app.postgres.query(explain).map { try $0.decode(0, as: String.self) }.joined(

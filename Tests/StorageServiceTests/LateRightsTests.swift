@@ -38,11 +38,11 @@ import Testing
         for event in ["beforeSave", "beforeDelete"] { try await app.hook(event, event, "Notes", at: receiver) }
         for (name, send) in Self.requests {
             try await app.set("{}", on: "Notes")
-            let (before, asked) = (try await app.contents(), receiver.received.count)
+            let (before, calls) = (try await app.contents(), receiver.received.count)
             let answer = try await send(app.user("eve"))
             let statuses = name == "batch" ? [answer["data.0.status"], answer["data.1.status"]] : ["\(answer.status)"]
             #expect(statuses.allSatisfy { $0 == "403" }, "\(name): \(answer)")
-            #expect(receiver.received.count > asked, "\(name)")
+            #expect(receiver.received.count > calls, "\(name)")
             #expect(try await app.contents() == before, "\(name)")
         }
     }

@@ -119,9 +119,9 @@ import Testing
             let ids = try await write(app)
             let deliveries = DeliveryStore(postgres: app.postgres, spaces: app.objects.spaces)
             while try await deliveries.take(for: "tell", in: try app.space()) {}
-            let told = try await app.superuser.query(
+            let queued = try await app.superuser.query(
                 "SELECT object FROM \(try app.space().own("_hook_deliveries")) ORDER BY object")
-            #expect(try told.map { try $0.decode(0, as: String.self) } == ids)
+            #expect(try queued.map { try $0.decode(0, as: String.self) } == ids)
         }
     }
 

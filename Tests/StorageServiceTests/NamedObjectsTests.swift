@@ -22,7 +22,7 @@ import Testing
         #expect(plan.contains("BitmapOr") && !plan.contains("Seq Scan"), "\(plan)")
     }
 
-    @Test func `a collection from before the index is scanned until a job has built it`() async throws {
+    @Test func `a collection that is older than the index is scanned until a job has built the index`() async throws {
         // On a database of its own, because a server builds one index at a time, and waits for all transactions.
         try await MigratedDatabase.with { database in
             let app = try await StorageApp(alone: database)

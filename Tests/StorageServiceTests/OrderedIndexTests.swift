@@ -5,7 +5,7 @@ import Testing
 
 @testable import StorageService
 
-/// Lists that an ordered index serves contain the same objects in the same order as without the index.
+/// Lists that use an ordered index contain the same objects in the same order as without it.
 @Suite struct OrderedIndexTests {
     private static let filters = [
         #"{"s":"a"}"#, #"{"s":"none"}"#, #"{"s":{"$eq":"a"}}"#, #"{"s":{"$in":["a","b","a"]}}"#,

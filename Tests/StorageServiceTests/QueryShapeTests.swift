@@ -161,6 +161,20 @@ import Testing
         #expect(try await app.client.get("/storage/A/a?include=next,plain")["plain"] == #""text""#)
     }
 
+    @Test func `another copy, not yet notified, includes the first pointers that are stored in fields`() async throws {
+        let app = try await StorageApp()
+        let other = try await ServiceClient(StorageService(postgres: app.postgres, files: SharedFiles.settings))
+            .acting(as: app.principal(.master))
+        _ = try await app.client.post("/storage/Note", #"{"_id":"n","text":"old"}"#)
+        #expect(try await other.get("/storage/Note?include=event")["data.0.text"] == #""old""#)
+        _ = try await app.client.post("/storage/Person", #"{"_id":"p","name":"Ann"}"#)
+        let pointer = #"{"__type":"Pointer","className""#
+        _ = try await app.client.post("/storage/Event", #"{"_id":"e","host":\#(pointer):"Person","objectId":"p"}}"#)
+        _ = try await app.client.put("/storage/Note/n", #"{"event":\#(pointer):"Event","objectId":"e"}}"#)
+        #expect(try await other.get("/storage/Note?include=event.host")["data.0.event.host.name"] == #""Ann""#)
+        #expect(try await other.get("/storage/Note/n?include=event")["event.host.objectId"] == #""p""#)
+    }
+
     @Test func `pointers in a list are included, and dangling ones are removed from it`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/all/P", #"[{"_id":"p1","v":1},{"_id":"p2","v":2}]"#)

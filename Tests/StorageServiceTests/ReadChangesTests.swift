@@ -5,7 +5,7 @@ import Testing
 
 @testable import StorageService
 
-/// A page of the feed, read like a client.
+/// A page of the feed, as a client reads it.
 struct FeedPage {
     var changed: [String]
     var deleted: [String]

@@ -179,7 +179,7 @@ import Testing
     }
 
     @Test(arguments: ["/internal/changes", "/internal/objects"])
-    func `only internal services may ask`(path: String) async throws {
+    func `only internal services may read the log and look up objects`(path: String) async throws {
         for caller in [app.client, app.master, app.user("ann")] {
             try await app.expectRefusal(.forbidden) {
                 try await caller.post(path, #"{"app":"\#(app.id)","environment":"live"}"#)

@@ -60,7 +60,7 @@ import Testing
         return try await master.get("/storage/\(collection)?limit=1000&deleted=true").ids.sorted()
     }
 
-    @Test func `Objects that only the user may write are erased, and the user is removed from shared ones`()
+    @Test func `objects that only the user may write are erased, and the user is removed from shared ones`()
         async throws
     {
         let app = try await StorageApp()
@@ -89,7 +89,7 @@ import Testing
         #expect(try await app.master.get("/storage/Notes/shared")["_version"] == "2")
     }
 
-    @Test func `Fields by which rules let users change an object determine its owner`() async throws {
+    @Test func `fields by which rules let users change an object determine its owner`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/admin", "{}").status == 204)
         let rules =
@@ -123,7 +123,7 @@ import Testing
         #expect(try await ids(app, "Wiki") == ["page"])
     }
 
-    @Test func `A condition names the owner, and users who may change an object only in some states do not own it`()
+    @Test func `a condition names the owner, and users who may change an object only in some states do not own it`()
         async throws
     {
         let app = try await StorageApp()
@@ -148,7 +148,7 @@ import Testing
         #expect(try await ids(app, "Docs") == ["nobody"])
     }
 
-    @Test func `An export omits objects that the rules do not show`() async throws {
+    @Test func `an export omits objects that the rules do not show`() async throws {
         let app = try await StorageApp()
         try await app.set(
             #"{"rules":{"update":["field:by"],"get":[{"where":{"state":"open"}}],"find":[]}}"#, on: "Docs")
@@ -158,7 +158,7 @@ import Testing
         #expect(try await export(app, anna).compactMap { $0["data"]?["_id"]?.text } == [#""open""#])
     }
 
-    @Test func `An export has the user's objects that a moderator has hidden, each once`() async throws {
+    @Test func `an export has the user's objects that a moderator has hidden, each once`() async throws {
         let app = try await StorageApp()
         let rules = #"{"rules":{"update":["field:by"],"get":[{"where":{"state":"open"}}],"find":[]}}"#
         try await app.set(rules, on: "Docs")
@@ -189,7 +189,7 @@ import Testing
         #expect(left == [#""ruled""#, #""named""#])
     }
 
-    @Test func `A unique index that keeps a field from being cleared does not block the rest`() async throws {
+    @Test func `a unique index that keeps a field from being cleared does not block the rest`() async throws {
         let app = try await StorageApp()
         #expect(
             try await app.master.put("/collections/Chats/rules", #"{"rules":{"update":["field:members"]}}"#).status
@@ -208,7 +208,7 @@ import Testing
         #expect(try await ids(app, "Chats") == ["a", "b"])
     }
 
-    @Test func `Files, their history and roles are erased in the same way`() async throws {
+    @Test func `files, their history and roles are erased in the same way`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/team", #"{"add":["\#(anna)","\#(berta)"]}"#).status == 204)
         for (user, path, query) in [
@@ -229,11 +229,11 @@ import Testing
         let shared = try await app.master.get("/upload/a/")["data.0._writers"]
         #expect(shared == #"["\#(berta)"]"#)
         #expect(try await app.master.get("/roles/team")["members"] == #"["\#(berta)"]"#)
-        // Nowhere in the space is there a trace.
+        // The space has no trace of the user.
         for (table, rows) in try await app.everything() { #expect(!rows.contains(anna), "\(table): \(rows)") }
     }
 
-    @Test func `Environments and apps are separate`() async throws {
+    @Test func `environments and apps are separate`() async throws {
         let app = try await StorageApp()
         let other = app.neighbour()
         let note = #"{"_id":"n","_writers":["\#(anna)"]}"#
@@ -247,7 +247,7 @@ import Testing
         #expect(try await ids(other, "Notes") == ["n"])
     }
 
-    @Test func `Many objects are erased and exported in slices, each once, and followers see each erasure`()
+    @Test func `many objects are erased and exported in slices, each once, and followers see each erasure`()
         async throws
     {
         let app = try await StorageApp()
@@ -271,7 +271,7 @@ import Testing
         #expect(deleted == count)
     }
 
-    @Test func `Fields hidden from the user are not exported`() async throws {
+    @Test func `fields hidden from the user are not exported`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.put("/roles/admin", "{}").status == 204)
         #expect(
@@ -286,7 +286,7 @@ import Testing
         #expect(lines[0]["service"]?.text == #""storage""# && lines[0]["collection"]?.text == #""Notes""#)
     }
 
-    @Test func `An app without data answers at once, and nothing is created for it`() async throws {
+    @Test func `an app without data answers at once, and nothing is created for it`() async throws {
         let app = try await StorageApp()
         #expect(try await erase(app, anna) == [:])
         #expect(try await export(app, anna) == [])
@@ -295,7 +295,7 @@ import Testing
         #expect(schemas.isEmpty)
     }
 
-    @Test func `Only internal services may ask, with a valid app, user and position`() async throws {
+    @Test func `only internal services may export and erase, with a valid app, user and position`() async throws {
         let app = try await StorageApp()
         #expect(try await app.master.post("/storage/Notes", #"{"_id":"n","_writers":["\#(anna)"]}"#).status == 201)
         let good = try body(app, anna)

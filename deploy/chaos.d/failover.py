@@ -138,7 +138,7 @@ def main():
         for _ in range(kills):
             bad += fail_over(cluster, load, "killed", cluster.kill, cluster.start)
         bad += fail_over(cluster, load, "cut off", lambda name: cluster.link(name, "down"), lambda name: cluster.link(name, "up"))
-        bad += fail_over(cluster, load, "asked to hand over", lambda name: cluster.switch_over(), lambda name: None)
+        bad += fail_over(cluster, load, "switched over as planned", lambda name: cluster.switch_over(), lambda name: None)
         connect_by_list(server)
         if load.recovery(time.monotonic()) is None:
             sys.exit(f"not every kind of request succeeds with a list of hosts: {load.last_error}")

@@ -1,4 +1,4 @@
-"""The kinds of faults. Each is a function that causes the fault and removes it; the time to recover is measured from its return on."""
+"""The kinds of faults. Each is a function that causes the fault and removes it. The time to recover begins when it returns."""
 import os, pathlib, random, resource, signal, subprocess, time
 
 from relay import delayed
@@ -59,7 +59,7 @@ def lack_files(server, name):
 
 
 def lack_memory(server, name):
-    """For four seconds the process may have 1 MiB more memory than it has."""
+    """For four seconds the process may use at most 1 MiB more memory than before."""
     pid = server.pid(name)
     status = pathlib.Path(f"/proc/{pid}/status").read_text()
     size = next(int(line.split()[1]) for line in status.splitlines() if line.startswith("VmData:")) * 1024

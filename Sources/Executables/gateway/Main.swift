@@ -25,7 +25,7 @@ enum Main {
             let reporter = UsageReporter(
                 process: "gateway", metrics: metrics, logger: logger, auth: auth,
                 internalSecret: configuration.internalSecret)
-            // Services stop in reverse order, so the exporter is left with the spans of the last requests.
+            // Services stop in reverse order, so the exporter stops last and can send the spans of the last requests.
             let first: [any Service] = exporter.map { [$0] } ?? []
             return first + [reporter, internalServer, HangUpService(reload: gateway.reloadRoutes), gateway]
         }

@@ -8,8 +8,8 @@ import NotificationsService
 import OperatorCommands
 import StorageService
 
-/// The `martlet` command. Started under the name of a service, it is that service: the package and the image have links
-/// to it instead of five more programs with the same code.
+/// The `martlet` command. Started under the name of a service, it runs that service: the package and the image have
+/// links to it instead of five more programs with the same code.
 @main
 enum Main {
     static func main() async {

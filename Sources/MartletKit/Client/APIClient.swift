@@ -175,8 +175,8 @@ struct Attempts {
         else { return nil }
         let limit = min(policy.maximumDelay, policy.firstDelay * pow(2, Double(count - 1)))
         count += 1
-        guard let asked = failure.retryAfter else { return limit * clock.random() }
-        return asked <= policy.maximumDelay ? asked + limit * clock.random() : nil
+        guard let requested = failure.retryAfter else { return limit * clock.random() }
+        return requested <= policy.maximumDelay ? requested + limit * clock.random() : nil
     }
 
     private func isWorthRepeating(_ failure: MartletError, _ repetition: APIRequest.Repetition) -> Bool {

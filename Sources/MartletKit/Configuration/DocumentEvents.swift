@@ -20,7 +20,7 @@ package actor DocumentEvents {
     private let api: APIClient
     private var listeners: [UUID: Listener] = [:]
     private var connection: Task<Void, Never>?
-    /// Of the last event.
+    /// The generation of the last event.
     private var generation: Int?
     /// Whether the server is older than MartletKit and refuses the parameter.
     private var isGenerationRefused = false
@@ -85,7 +85,7 @@ package actor DocumentEvents {
                     for event in try parser.parse(piece) {
                         guard let publication = Publication(event) else { continue }
                         backoff.reset()
-                        tell(publication)
+                        notify(publication)
                     }
                 }
             } catch {
@@ -96,7 +96,7 @@ package actor DocumentEvents {
         }
     }
 
-    private func tell(_ publication: Publication) {
+    private func notify(_ publication: Publication) {
         generation = publication.generation
         for listener in listeners.values where listener.isConcerned(publication) {
             listener.continuation.yield(publication)

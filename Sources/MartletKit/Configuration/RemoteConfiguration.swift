@@ -8,7 +8,7 @@ extension Martlet {
 /// Settings, colours and styles that can be changed on the server without a new build.
 ///
 /// Reading never waits. It uses the last configuration received, even without a network, or the app's
-/// `Martlet.json` before the first one. Call ``refresh()`` to ask for a newer one.
+/// `Martlet.json` before the first one. Call ``refresh()`` to load a newer one.
 ///
 /// ```swift
 /// label.textColor = UIColor(martlet.remote.color("navColor") ?? .black)

@@ -49,7 +49,7 @@ extension MartletError.Code {
     public static let definitionNotSupported = Self("device-definition-not-supported")
 }
 
-/// Errors that the server answers. Its documentation says more about each (`docs/ERRORS.md`).
+/// Errors that the server returns. Its documentation says more about each (`docs/ERRORS.md`).
 extension MartletError.Code {
     /// The request is not valid HTTP.
     public static let malformedRequest = Self("malformed-request")

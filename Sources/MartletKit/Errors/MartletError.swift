@@ -83,7 +83,7 @@ public struct MartletError: Error, Sendable {
     /// Whether the server could not be reached or did not answer. The same call may succeed later.
     public var isConnectionFailure: Bool { [.notConnected, .timedOut, .connectionLost].contains(code) }
 
-    /// Whether the server answered that the thing asked for does not exist, or may not be seen.
+    /// Whether the server answered that what was requested does not exist, or may not be seen.
     public var isNotFound: Bool { status == 404 }
 }
 

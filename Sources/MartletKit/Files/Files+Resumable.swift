@@ -155,7 +155,7 @@ extension Files {
 
 /// Determines the size of the next part: large if the network is fast, small if connections break.
 struct PartSender {
-    /// An upload has at most 1,000 parts and 100 MiB.
+    /// An upload has at most 1,000 parts and 100 MiB, so a part needs at least 105 kB.
     static let smallest = 128 << 10
     static let largest = 8 << 20
 

@@ -26,7 +26,7 @@ public final class Flags: Sendable {
         /// The user to whom the answers belong; nil if nobody was signed in.
         var userID: String?
         var attributes: [String: JSON] = [:]
-        /// Whether the app has asked for flags. If not, a sign-in makes no call.
+        /// Whether the app has requested flags. If not, a sign-in makes no call.
         var isInUse = false
         /// The number of the last request, and of the request that the answers belong to.
         var asked = 0
@@ -118,7 +118,7 @@ public final class Flags: Sendable {
     public func refresh() async throws -> Bool {
         let userID = try await api.session.current()?.user.id
         use(userID)
-        let (question, context, known) = state.withLock { state in
+        let (number, context, known) = state.withLock { state in
             state.isInUse = true
             state.asked += 1
             return (state.asked, self.context(state.attributes), state.answers)
@@ -128,7 +128,7 @@ public final class Flags: Sendable {
         if known.context == context { request.headers["if-none-match"] = known.entityTag }
         let response = try await events.send(request)
         guard response.status != 304 else {
-            state.withLock { $0.answered = max($0.answered, question) }
+            state.withLock { $0.answered = max($0.answered, number) }
             return false
         }
         let json = try JSON(parsing: response.body)
@@ -140,8 +140,8 @@ public final class Flags: Sendable {
         return state.withLock { state in
             // Meanwhile somebody else may have signed in, or a later request with other attributes may have been
             // answered.
-            guard state.userID == userID, state.answered < question else { return false }
-            state.answered = question
+            guard state.userID == userID, state.answered < number else { return false }
+            state.answered = number
             try? folder.write(kept.data, to: Self.file(of: userID))
             let hasChanged = state.answers.flags != answers.flags || state.answers.experiments != answers.experiments
             state.answers = answers
@@ -166,7 +166,7 @@ public final class Flags: Sendable {
         return stream
     }
 
-    /// Shows the flags of another user, as they were last known. Returns whether to ask for new ones.
+    /// Shows the flags of another user, as they were last known. Returns whether to request new ones.
     func changed(userID: String?) -> Bool { use(userID) && state.withLock { $0.isInUse } }
 
     func refreshQuietly() async {

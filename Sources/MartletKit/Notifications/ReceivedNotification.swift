@@ -16,7 +16,7 @@ public enum NotificationOutcome: Sendable, Hashable {
     case notOurs
     /// There is something to show; the user has not opened it.
     case shown
-    /// The user opened the app from it. The server has been told, or will be.
+    /// The user opened the app from it. This was reported to the server, or will be.
     case opened
     /// A silent notification. The closure of ``Notifications/onSync(_:)`` has run.
     case synced(hasNewData: Bool)

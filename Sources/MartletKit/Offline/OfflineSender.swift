@@ -32,7 +32,7 @@ struct OfflineSender: Sendable {
             }
         }
         // Counted only if other writes succeeded: then the write itself may be the cause.
-        if hasSucceeded { for failure in failures { try await note(failure.error, of: failure.write) } }
+        if hasSucceeded { for failure in failures { try await countFailure(failure.error, of: failure.write) } }
         return failures.first?.error
     }
 
@@ -164,7 +164,7 @@ extension OfflineSender {
     }
 
     /// Counts failures whose cause may be the server or the write. Answers of a proxy or a hook do not count.
-    private func note(_ error: MartletError, of write: PendingWrite) async throws {
+    private func countFailure(_ error: MartletError, of write: PendingWrite) async throws {
         guard error.code == .internalError,
             var write = await store.state.writes.first(where: { $0.id == write.id })
         else { return }

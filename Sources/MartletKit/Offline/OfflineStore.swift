@@ -56,7 +56,7 @@ actor OfflineStore {
 
     /// Closes the store as a crash would: nothing more is written.
     ///
-    /// - Parameter erases: Whether nothing can be read afterwards either.
+    /// - Parameter erases: Whether to also remove the objects from memory, so that nothing can be read afterwards.
     func close(erases: Bool = false) {
         journal.closeFiles()
         guard erases else { return }

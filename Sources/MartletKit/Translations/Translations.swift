@@ -78,7 +78,7 @@ public final class Translations: Sendable {
 
     /// Loads the texts if they have changed on the server.
     ///
-    /// If the language is not published, its parents and then the base language are asked for.
+    /// If the language is not published, its parents and then the base language are requested.
     ///
     /// - Returns: Whether the texts have changed.
     /// - Throws: ``MartletError``. The present texts are kept.

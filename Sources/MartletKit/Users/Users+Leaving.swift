@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Gives access to the progress of an account's deletion. Anyone who has the receipt can ask; keep it to inform the
-/// user.
+/// Gives access to the progress of an account's deletion. Anyone who has the receipt can query it; keep the receipt
+/// to inform the user.
 public struct DeletionReceipt: Sendable, Hashable, Codable {
     public let id: String
     let token: String

@@ -6,12 +6,12 @@ extension Users {
     ///   - language: The language of the mail; nil: the user's or the app's.
     ///   - link: One of the app's `linkURLs`, from which the link in the mail is made; nil: the first.
     public func sendSignInMail(to email: String, language: String? = nil, link: String? = nil) async throws {
-        _ = try await callAsApp("POST", "auth/login/mail", Self.order(email, language, link))
+        _ = try await callAsApp("POST", "auth/login/mail", Self.mailBody(email, language, link))
     }
 
     /// Mails a code and a link for setting a new password. Succeeds even if no user has the address.
     public func sendPasswordReset(to email: String, language: String? = nil, link: String? = nil) async throws {
-        _ = try await callAsApp("POST", "auth/password/reset", Self.order(email, language, link))
+        _ = try await callAsApp("POST", "auth/password/reset", Self.mailBody(email, language, link))
     }
 
     /// Sets a new password and ends all sessions. Sign in afterwards.
@@ -23,7 +23,7 @@ extension Users {
 
     /// Mails the signed-in user a code and a link that verify the address.
     public func sendVerification(language: String? = nil, link: String? = nil) async throws {
-        _ = try await call("POST", "auth/email/verify", Self.order(nil, language, link))
+        _ = try await call("POST", "auth/email/verify", Self.mailBody(nil, language, link))
     }
 
     /// Verifies the address that the mail was sent to.
@@ -53,7 +53,7 @@ extension Users {
         if try await current != nil { try await refresh() }
     }
 
-    private static func order(_ email: String?, _ language: String?, _ link: String?) -> JSON {
+    private static func mailBody(_ email: String?, _ language: String?, _ link: String?) -> JSON {
         .members([
             "email": email.map(JSON.string), "language": language.map(JSON.string), "link": link.map(JSON.string),
         ])

@@ -33,8 +33,8 @@ public struct AnalyticsService: ServiceDefinition {
         var configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-analytics",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
-        // Starting either costs more than a query should take, and parallel workers would let one app's large query
-        // occupy all cores.
+        // Starting the JIT compiler or parallel workers would take longer than a query should. Parallel workers would
+        // also let one app's large query occupy all cores.
         configuration.sessionSettings["jit"] = "off"
         configuration.sessionSettings["max_parallel_workers_per_gather"] = "0"
         // Keeps the person sets and sorts of a query in memory.
@@ -87,7 +87,7 @@ public struct AnalyticsService: ServiceDefinition {
             + tickets.background
     }
 
-    /// Feedback comes before crash reports, through which it is looked up.
+    /// Tickets come before crashes, because a user's feedback is found through the crash reports.
     public var userData: any UserDataHolder {
         UserDataParts(parts: events.userData + [("tickets", tickets.userData), ("crashes", crashes.userData)])
     }

@@ -7,7 +7,7 @@ import Synchronization
 /// Adds names of staff members to answers, and whether an assignee is gone: deleted, disabled, or no longer allowed to
 /// read the area.
 package final class AssigneeNames: Sendable {
-    /// How long after a failed call to auth lists contain no names, before auth is called again.
+    /// How long lists contain no names after a failed call to auth.
     private static let pause: Duration = .seconds(5)
 
     private let directory: StaffDirectory

@@ -5,7 +5,7 @@ package import MartletFiles
 /// between writing the one and the other leaves bytes without a row, or a row without bytes.
 package struct BlobSweep: Sendable {
     private static let pageLength = 500
-    /// The maximum of lost blobs reported by one run; the next run finds more.
+    /// Maximum number of lost blobs that one run reports; the next run finds more.
     static let maximumLost = 500
 
     let files: any FileBackend
@@ -37,7 +37,7 @@ package struct BlobSweep: Sendable {
 
         /// Whether at most half of the blobs are missing. If more are missing, the storage itself is probably at fault,
         /// for example an unmounted disk, and callers must not remove any rows.
-        package var isException: Bool { kept >= lost.count }
+        package var isPlausible: Bool { kept >= lost.count }
     }
 
     /// - Parameters:
@@ -55,8 +55,8 @@ package struct BlobSweep: Sendable {
             let old = page.blobs.filter { $0.written < date && !named.contains($0.id) }.map(\.id)
             if !old.isEmpty { try await orphans(old) }
             if page.next == nil || !ids.isEmpty {
-                try await look(
-                    for: &findings.lost, from: last, upTo: page.next == nil ? nil : ids.last, except: Set(ids),
+                try await addLost(
+                    to: &findings.lost, from: last, upTo: page.next == nil ? nil : ids.last, present: Set(ids),
                     before: date)
             }
             (cursor, last) = (page.next, ids.last ?? last)
@@ -65,13 +65,13 @@ package struct BlobSweep: Sendable {
         return findings
     }
 
-    private func look(
-        for lost: inout [String], from first: String, upTo end: String?, except there: Set<String>, before date: Date
+    private func addLost(
+        to lost: inout [String], from first: String, upTo end: String?, present: Set<String>, before date: Date
     ) async throws {
         var last = first
         while lost.count < Self.maximumLost, !Task.isCancelled {
             let page = try await rows(last, end, date, Self.pageLength)
-            lost += page.filter { !there.contains($0) }.prefix(Self.maximumLost - lost.count)
+            lost += page.filter { !present.contains($0) }.prefix(Self.maximumLost - lost.count)
             guard page.count == Self.pageLength, let reached = page.last else { return }
             last = reached
         }

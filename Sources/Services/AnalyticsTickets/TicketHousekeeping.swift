@@ -16,7 +16,7 @@ struct TicketHousekeeping: PeriodicWork {
     let interval: Duration = .seconds(3_600)
     private static let orphanAge: TimeInterval = 7 * 86_400
     /// The minimum age of an orphan. A younger blob may still get its row, because blobs are written before their rows.
-    private static let newness: TimeInterval = 86_400
+    private static let minimumAge: TimeInterval = 86_400
     private static let pageLength = 500
 
     let attachments: AttachmentStore
@@ -55,15 +55,15 @@ struct TicketHousekeeping: PeriodicWork {
     }
 
     private func emptyBin(of space: Space, at now: Date) async throws {
-        let border = now.addingTimeInterval(-Double(TicketLimits.daysInBin) * 86_400)
+        let cutoff = now.addingTimeInterval(-Double(TicketLimits.daysInBin) * 86_400)
         while try await !postgres.query(
-            "SELECT FROM analytics.tickets WHERE space = \(space.id) AND deleted < \(border) LIMIT 1"
+            "SELECT FROM analytics.tickets WHERE space = \(space.id) AND deleted < \(cutoff) LIMIT 1"
         ).isEmpty {
             try await attachments.tickets.change(space, by: .service) { work in
                 _ = try await work.transaction.execute(
                     """
                     DELETE FROM analytics.tickets WHERE id IN (
-                        SELECT id FROM analytics.tickets WHERE space = \(space.id) AND deleted < \(border) LIMIT \(Self.pageLength))
+                        SELECT id FROM analytics.tickets WHERE space = \(space.id) AND deleted < \(cutoff) LIMIT \(Self.pageLength))
                     """)
             }
         }
@@ -78,7 +78,7 @@ struct TicketHousekeeping: PeriodicWork {
             DELETE FROM analytics.ticket_orphans AS o
             WHERE o.space = \(space.id) AND EXISTS (SELECT FROM analytics.ticket_attachments AS a WHERE a.blob = o.blob)
             """)
-        let findings = try await sweep(space).run(before: now.addingTimeInterval(-Self.newness)) { ids in
+        let findings = try await sweep(space).run(before: now.addingTimeInterval(-Self.minimumAge)) { ids in
             try await postgres.execute(
                 """
                 INSERT INTO analytics.ticket_orphans (space, blob, since) SELECT \(space.id), b, \(now) FROM unnest(\(ids)) AS b ON CONFLICT DO NOTHING
@@ -92,16 +92,16 @@ struct TicketHousekeeping: PeriodicWork {
     private func remove(_ findings: BlobSweep.Findings, in space: Space) async throws {
         let numbers: Logger.Metadata = [
             "analytics.space": "\(space.id)", "files.missing": "\(findings.lost.count)",
-            "files.there": "\(findings.kept)",
+            "files.present": "\(findings.kept)",
         ]
-        guard findings.isException else {
+        guard findings.isPlausible else {
             return logger.error("Most files of tickets are missing; keeping their attachments.", metadata: numbers)
         }
         for blob in findings.lost where !Task.isCancelled { try await attachments.forget(blob, in: space) }
         logger.notice("Removed attachments of tickets whose files are missing.", metadata: numbers)
     }
 
-    private func removeOrphans(in space: Space, before border: Date) async throws {
+    private func removeOrphans(in space: Space, before cutoff: Date) async throws {
         var removed = 0
         defer {
             if removed > 0 {
@@ -112,7 +112,7 @@ struct TicketHousekeeping: PeriodicWork {
         }
         while !Task.isCancelled {
             let ids: [String] = try await postgres.query(
-                "SELECT blob FROM analytics.ticket_orphans WHERE space = \(space.id) AND since < \(border) LIMIT \(Self.pageLength)"
+                "SELECT blob FROM analytics.ticket_orphans WHERE space = \(space.id) AND since < \(cutoff) LIMIT \(Self.pageLength)"
             ).map { try $0.decode(0) }
             for id in ids {
                 guard let blob = BlobName(space: AttachmentStore.blobSpace(space), id: id) else { continue }

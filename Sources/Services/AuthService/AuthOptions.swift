@@ -5,7 +5,7 @@ public import MartletMail
 
 /// The operator's options for the auth service, apart from its database and the internal secret.
 public struct AuthOptions: Sendable {
-    /// The number of passwords hashed at a time; each takes 19 MiB.
+    /// The maximum number of passwords hashed at a time; each takes 19 MiB.
     public var passwordConcurrency = PasswordHasher.defaultConcurrency
     /// The URL at which clients reach the gateway.
     public var publicURL = URL(string: "http://127.0.0.1:8080")!
@@ -13,7 +13,7 @@ public struct AuthOptions: Sendable {
     public var mail = MailSettings()
     /// All other services, in the order in which a user's data is exported.
     public var services: [ServiceAddress] = []
-    /// The time limit for asking whether earlier mail to an address bounced.
+    /// The time limit for looking up whether earlier mail to an address bounced.
     public var bounceCheckTimeout: Duration = .seconds(2)
     /// The time limit of each statement and each request that reads the server's status.
     public var statusTimeLimit: Duration = .seconds(2)

@@ -7,17 +7,19 @@ import MartletJobs
 public import MartletPostgres
 public import ServiceLifecycle
 
-/// Apps and their keys, the key ring feed for gateways, and the end users of apps.
+/// Apps and their keys, staff and the audit log, the end users of apps, and the feeds that gateways follow.
 ///
-/// Settings: `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret),
-/// `password.concurrency` (half the cores; the number of passwords hashed at a time, each taking 19 MiB), `public.url`
-/// (http://127.0.0.1:8080; the URL at which clients reach the gateway), `services.<name>` (each other service's usual
-/// port on this machine), `audit.days` (365; how long entries of the audit log are kept), `backup.directory`
-/// (/var/lib/martlet-backup; where `martlet backup` keeps its records),
-/// `export.limit.bytes` (64 MiB; the maximum size of a user's export),
-/// `identity.private.allowed` (false; whether identity providers may have private addresses), `store.lookup.url`
-/// (https://itunes.apple.com/lookup) and `store.icon.domains` (mzstatic.com; see `StoreSettings`), and those of
-/// `MailSettings`.
+/// Settings, with their defaults:
+/// - `database.url` (secret; role `martlet_auth`), `database.connections` (4), `internal.secret` (secret)
+/// - `password.concurrency` (half the cores): the number of passwords hashed at a time, each taking 19 MiB
+/// - `public.url` (http://127.0.0.1:8080): the URL at which clients reach the gateway
+/// - `services.<name>`: the other services, by default at their usual ports on this machine
+/// - `audit.days` (365): how long entries of the audit log are kept
+/// - `backup.directory` (/var/lib/martlet-backup): where `martlet backup` keeps its records
+/// - `export.limit.bytes` (64 MiB): the maximum size of a user's export
+/// - `identity.private.allowed` (false): whether identity providers may have private addresses
+/// - `store.lookup.url` (https://itunes.apple.com/lookup), `store.icon.domains` (mzstatic.com): see `StoreSettings`
+/// - those of `MailSettings`
 public struct AuthService: ServiceDefinition {
     public static let name = ServiceName.auth.rawValue
     public static let defaultPort = ServiceName.auth.port
@@ -139,7 +141,7 @@ public struct AuthService: ServiceDefinition {
         let housekeeping = Housekeeping(
             sessions: sessions, deletions: userDataJobs.deletions,
             codes: provider.codes,
-            places: places, proofs: mailing.proofs, flows: federation.flows, audit: audit,
+            signInAddresses: signInAddresses, proofs: mailing.proofs, flows: federation.flows, audit: audit,
             auditRetentionInDays: auditRetentionInDays, status: status, statements: statements, now: now,
             logger: logger)
         let services: [any Service] = [
@@ -157,14 +159,14 @@ public struct AuthService: ServiceDefinition {
     }
 
     public func isReady() async -> Bool {
-        // Ready only once the keys that it signs with are published.
+        // Tokens can be verified only after the keys that sign them are published.
         postgres.isReady && hasher.isRunning && !feed.idTokenKeys.isEmpty && revocations.isReady
             && signIns.signingKeys.isReady
     }
 
     var byPassword: PasswordSignIn {
         PasswordSignIn(
-            users: users, sessions: sessions, attempts: attempts, places: places, hasher: hasher,
+            users: users, sessions: sessions, attempts: attempts, signInAddresses: signInAddresses, hasher: hasher,
             completion: completion, settings: mailing.settings)
     }
 
@@ -176,7 +178,9 @@ public struct AuthService: ServiceDefinition {
             now: now)
     }
 
-    private var places: PlaceStore { PlaceStore(postgres: postgres, key: keys.places) }
+    private var signInAddresses: SignInAddressStore {
+        SignInAddressStore(postgres: postgres, key: keys.signInAddresses)
+    }
     var apps: AppStore { AppStore(postgres: postgres) }
     var versions: VersionStore { VersionStore(postgres: postgres) }
     var pictures: PictureStore { PictureStore(postgres: postgres) }

@@ -11,7 +11,7 @@ struct Housekeeping: PeriodicWork {
     let sessions: SessionStore
     let deletions: DeletionStore
     let codes: AuthorizationCodeStore
-    let places: PlaceStore
+    let signInAddresses: SignInAddressStore
     let proofs: MailProofStore
     let flows: OAuthFlowStore
     let audit: AuditStore
@@ -25,7 +25,7 @@ struct Housekeeping: PeriodicWork {
         try await sessions.clean()
         try await deletions.clean()
         try await codes.clean()
-        try await places.clean()
+        try await signInAddresses.clean()
         try await proofs.clean()
         try await flows.clean()
         try await audit.prune(olderThan: auditRetentionInDays)

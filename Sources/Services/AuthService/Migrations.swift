@@ -4,7 +4,7 @@ public import MartletPostgres
 extension AuthService {
     /// The migrations of the schema `auth`. A file is never edited once released.
     ///
-    /// The compiler plug-in replaces a file name's leading digit with `_` and the digit: `001_…` becomes `_01_…`.
+    /// `PackageResources` replaces the leading digit of a file name with `_`: `001_…` becomes `_01_…`.
     public static let migrations: [Migration] = [
         Migration(number: 1, name: "apps", sql: PackageResources._01_apps_sql),
         Migration(number: 2, name: "users", sql: PackageResources._02_users_sql),

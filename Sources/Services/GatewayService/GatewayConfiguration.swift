@@ -63,7 +63,7 @@ public struct GatewayConfiguration: Sendable {
         stateDirectory: String
     ) {
         self.routesFile = routesFile
-        dashboardDirectory = Self.dashboardDirectory(besides: routesFile)
+        dashboardDirectory = Self.dashboardDirectory(beside: routesFile)
         self.upstreams = upstreams
         self.internalSecret = internalSecret
         self.keyRingURL = keyRingURL
@@ -71,7 +71,7 @@ public struct GatewayConfiguration: Sendable {
     }
 
     /// `dashboard/dist` in the folder of the route file, where `deploy/dashboard` puts it.
-    private static func dashboardDirectory(besides routesFile: String) -> String {
+    private static func dashboardDirectory(beside routesFile: String) -> String {
         routesFile.split(separator: "/", omittingEmptySubsequences: false).dropLast().map { $0 + "/" }.joined()
             + "dashboard/dist"
     }

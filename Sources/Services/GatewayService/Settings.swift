@@ -49,8 +49,8 @@ struct Settings: Sendable {
         drainDelay = TimeAmount(configuration.timeouts.drainDelay)
         readingWindow = TimeAmount(configuration.timeouts.reading)
         drainTimeout = TimeAmount(configuration.timeouts.drain)
-        trustedProxies = try Network.parse(configuration.trustedProxies, "trustedProxies")
-        masterKeyNetworks = try Network.parse(configuration.masterKeyNetworks, "masterKeyNetworks")
+        trustedProxies = try Network.parse(configuration.trustedProxies, "trusted.proxies")
+        masterKeyNetworks = try Network.parse(configuration.masterKeyNetworks, "master.networks")
         allowedOrigins = Set(configuration.allowedOrigins)
         logsRequests = configuration.logsRequests
         requestLines = configuration.requestLines
@@ -69,12 +69,12 @@ struct Settings: Sendable {
     /// are reserved for files, event loops, feeds and health checks.
     private static func descriptors(_ configuration: GatewayConfiguration) throws(GatewayConfigurationError) -> Int {
         guard let openFiles = configuration.openFiles else { return .max }
-        let kept = 128 + 8 * (configuration.eventLoopThreads ?? 2 * NIOCore.System.coreCount)
-        guard openFiles >= kept + 64 else {
+        let reserved = 128 + 8 * (configuration.eventLoopThreads ?? 2 * NIOCore.System.coreCount)
+        guard openFiles >= reserved + 64 else {
             throw GatewayConfigurationError(
-                "The limit of open files must be at least \(kept + 64), found \(openFiles).")
+                "The limit of open files must be at least \(reserved + 64), found \(openFiles).")
         }
-        return openFiles - kept
+        return openFiles - reserved
     }
 
     var parserLimits: RequestParser.Limits {

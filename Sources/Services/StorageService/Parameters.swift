@@ -32,8 +32,8 @@ extension ServiceContext {
         return QueryScope(space: space, collection: collection, rights: known)
     }
 
-    /// The same scope with the caller's current rights, for a write that comes after a body or hooks, during which
-    /// rights may have changed. They are read again only if they may have.
+    /// The same scope with the caller's current rights, for a write after receiving a body or calling hooks. Reads the
+    /// rights again only if they may have changed meanwhile.
     func refreshed(_ scope: QueryScope, _ rights: RightsStore) async throws -> QueryScope {
         rights.isCurrent(scope.rights) ? scope : try await self.scope(rights)
     }

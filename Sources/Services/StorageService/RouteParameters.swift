@@ -10,7 +10,7 @@ extension RouteParameter {
         "If-None-Match", .string, "`*`: the `_id` must not exist yet.")
     static let idempotencyKey: RouteParameter = .header(
         "Idempotency-Key", .string.maxLength(255),
-        "The same request with the same key within a day is carried out once and answered as the first time.")
+        "A request that is repeated with the same key within a day is carried out once and gets the same answer.")
     static let collection: RouteParameter = .path(
         "collection", .collectionName,
         "The collection's name. `aggregate`, `all`, `batch`, `distinct`, `query` and `remove` are reserved.")

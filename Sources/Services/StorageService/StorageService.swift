@@ -6,7 +6,7 @@ import MartletJobs
 import MartletPostgres
 public import ServiceLifecycle
 
-/// Objects, their collections and indexes, for every app: rows A1 to A3 of the requirements.
+/// Stores the objects and files of every app, with their collections, indexes, rules, roles and hooks.
 ///
 /// Settings: `database.url` (secret; role `martlet_storage`), `database.connections` (4), `changes.retention.days` (7),
 /// `files.…` (`FileSettings`), `jobs.concurrency` (2), `jobs.retention.hours` (168), `import.limit.bytes` (1 GiB),
@@ -70,8 +70,8 @@ public struct StorageService: ServiceDefinition {
         var configuration = PostgresConfiguration(
             url: try settings.requiredSecret("database.url"), applicationName: "martlet-storage",
             maximumConnections: try settings.integer("database.connections", default: 4, in: 1...64))
-        // JIT compilation and parallel workers take longer to start than a query may take, and with them one app's
-        // large query would use all processors.
+        // JIT compilation and parallel workers take longer to start than most queries run, and would let one app's
+        // large query use all processors.
         configuration.sessionSettings["jit"] = "off"
         configuration.sessionSettings["max_parallel_workers_per_gather"] = "0"
         var transferConfiguration = configuration
@@ -107,8 +107,8 @@ public struct StorageService: ServiceDefinition {
     static let defaultConfigURL = ServiceName.config.localURL
 
     /// - Parameters:
-    ///   - transfers: The client for imports, exports and copies; nil for the same as for everything else.
-    ///   - builder: The client for building indexes; nil for the same as for everything else.
+    ///   - transfers: The client for imports, exports and copies; nil to use `postgres`.
+    ///   - builder: The client for building indexes; nil to use `postgres`.
     init(
         postgres: PostgresClient, files fileSettings: FileSettings,
         logger: Logger = Logger(label: "storage") { _ in SwiftLogNoOpLogHandler() }, retentionInDays: Int = 7,

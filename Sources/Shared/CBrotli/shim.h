@@ -1,3 +1,3 @@
-// Brotli (RFC 7932), both halves.
+// Brotli (RFC 7932), decoder and encoder.
 #include <brotli/decode.h>
 #include <brotli/encode.h>

@@ -3,8 +3,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-// The hash of `phrase` by the method and salt that `setting` begins with, zero at its end; false when there is none.
-// Swift would see the 32 KiB of `struct crypt_data` as tuples.
+// Writes the hash of `phrase`, by the method and salt at the beginning of `setting`, to `hash`, ending in a zero byte.
+// False if there is no hash, or if it does not fit. Swift would see the 32 KiB of `struct crypt_data` as tuples.
 static inline _Bool martlet_crypt(const char *phrase, const char *setting, char *hash, size_t capacity) {
     struct crypt_data *data = calloc(1, sizeof(struct crypt_data));
     if (!data) return 0;

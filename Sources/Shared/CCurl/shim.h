@@ -1,6 +1,6 @@
 #pragma once
 
-/* The type checks of curl_easy_setopt are made for constants, which the functions below do not have. */
+/* curl_easy_setopt checks types only if the option is a constant, which it is not in the functions below. */
 #define CURL_DISABLE_TYPECHECK
 #include <curl/curl.h>
 
@@ -8,7 +8,7 @@ static inline CURLcode martlet_curl_initialize(void) {
     return curl_global_init(CURL_GLOBAL_DEFAULT);
 }
 
-/* Swift calls no functions with `...`: one of each kind of argument. */
+/* Swift cannot call variadic functions, so there is one function for each kind of argument. */
 
 static inline CURLcode martlet_curl_set_long(CURL *handle, CURLoption option, long value) {
     return curl_easy_setopt(handle, option, value);
@@ -46,5 +46,5 @@ static inline CURLcode martlet_curl_response_code(CURL *handle, long *code) {
     return curl_easy_getinfo(handle, CURLINFO_RESPONSE_CODE, code);
 }
 
-/* A macro with a cast, which Swift does not see. */
+/* Swift does not import macros that contain a cast. */
 static const curl_socket_t martlet_curl_bad_socket = CURL_SOCKET_BAD;

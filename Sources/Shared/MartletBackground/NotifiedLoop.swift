@@ -6,8 +6,8 @@
 ///
 ///     await cancelWhenGracefulShutdown {
 ///         await NotifiedLoop(every: .seconds(2), retries: .milliseconds(100) ... .seconds(2))
-///             .run(on: postgres.listen("news")) {
-///                 await attempt("Could not read the news; retrying.", logger: logger) { try await read() }
+///             .run(on: postgres.listen("jobs")) {
+///                 await attempt("Could not read the jobs; retrying.", logger: logger) { try await read() }
 ///             }
 ///     }
 public struct NotifiedLoop: Sendable {
@@ -67,7 +67,7 @@ public struct NotifiedLoop: Sendable {
         while !Task.isCancelled {
             if let pause {
                 // Cancelled at the end of this scope if a signal came first.
-                async let _: Void = ring(wake, after: pause)
+                async let _: Void = wakeUp(wake, after: pause)
                 guard await wakes.next() != nil else { return }
             }
             if Task.isCancelled { return }
@@ -80,7 +80,7 @@ public struct NotifiedLoop: Sendable {
         }
     }
 
-    private func ring(_ wake: AsyncStream<Void>.Continuation, after pause: Duration) async {
+    private func wakeUp(_ wake: AsyncStream<Void>.Continuation, after pause: Duration) async {
         guard (try? await clock.sleep(for: pause)) != nil else { return }
         wake.yield()
     }

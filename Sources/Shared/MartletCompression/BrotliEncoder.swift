@@ -19,8 +19,8 @@ final class BrotliEncoder: PortionEncoder {
     func encode(_ portion: UnsafeRawBufferPointer, isLast: Bool, into output: inout ByteBuffer) -> Bool {
         var (availableIn, nextIn) = (portion.count, portion.bindMemory(to: UInt8.self).baseAddress)
         let operation = isLast ? BROTLI_OPERATION_FINISH : BROTLI_OPERATION_PROCESS
-        var (isGoing, hasFailed) = (true, false)
-        while isGoing {
+        var (hasMore, hasFailed) = (true, false)
+        while hasMore {
             output.writeWithUnsafeMutableBytes(minimumWritableBytes: 4 << 10) { memory in
                 var (availableOut, nextOut) = (memory.count, memory.bindMemory(to: UInt8.self).baseAddress)
                 hasFailed =
@@ -28,7 +28,7 @@ final class BrotliEncoder: PortionEncoder {
                     != BROTLI_TRUE
                 return memory.count - availableOut
             }
-            isGoing = !hasFailed && (availableIn > 0 || BrotliEncoderHasMoreOutput(state) == BROTLI_TRUE)
+            hasMore = !hasFailed && (availableIn > 0 || BrotliEncoderHasMoreOutput(state) == BROTLI_TRUE)
         }
         return !hasFailed
     }

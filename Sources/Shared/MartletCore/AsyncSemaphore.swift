@@ -3,8 +3,8 @@ import Synchronization
 /// An asynchronous semaphore with a limited number of waiting tasks, served in order of arrival.
 public final class AsyncSemaphore: Sendable {
     private struct State {
-        var inside = 0
-        var line: [Int: CheckedContinuation<Void, any Error>] = [:]
+        var permitsInUse = 0
+        var continuations: [Int: CheckedContinuation<Void, any Error>] = [:]
         var order: [Int] = []
         var next = 0
     }
@@ -40,14 +40,14 @@ public final class AsyncSemaphore: Sendable {
             try await withCheckedThrowingContinuation { (continuation: CheckedContinuation<Void, any Error>) in
                 let answer: Result<Void, any Error>? = state.withLock { state in
                     if Task.isCancelled { return .failure(CancellationError()) }
-                    if state.inside < limit {
-                        state.inside += 1
+                    if state.permitsInUse < limit {
+                        state.permitsInUse += 1
                         return .success(())
                     }
                     guard state.order.count < maximumWaiting else {
                         return .failure(refusal)
                     }
-                    state.line[number] = continuation
+                    state.continuations[number] = continuation
                     state.order.append(number)
                     return nil
                 }
@@ -56,7 +56,7 @@ public final class AsyncSemaphore: Sendable {
         } onCancel: {
             let continuation = state.withLock { state in
                 state.order.removeAll { $0 == number }
-                return state.line.removeValue(forKey: number)
+                return state.continuations.removeValue(forKey: number)
             }
             continuation?.resume(throwing: CancellationError())
         }
@@ -66,10 +66,10 @@ public final class AsyncSemaphore: Sendable {
     private func leave() {
         let next = state.withLock { state -> CheckedContinuation<Void, any Error>? in
             guard !state.order.isEmpty else {
-                state.inside -= 1
+                state.permitsInUse -= 1
                 return nil
             }
-            return state.line.removeValue(forKey: state.order.removeFirst())
+            return state.continuations.removeValue(forKey: state.order.removeFirst())
         }
         next?.resume()
     }

@@ -38,7 +38,7 @@ public struct CSVReader: Sendable {
     private static let delimiters: [UInt8] = [UInt8(ascii: ","), UInt8(ascii: ";"), UInt8(ascii: "\t")]
 
     private enum Place {
-        case cellStart, inPlain, inQuoted, behindQuote
+        case cellStart, inPlain, inQuoted, afterQuote
     }
 
     /// The delimiter, once it is known.
@@ -100,6 +100,7 @@ public struct CSVReader: Sendable {
         return lines
     }
 
+    /// Chooses the delimiter by the buffered first line, and then parses that line.
     private mutating func replay(_ lines: inout [Line]) {
         var counts = [Int](repeating: 0, count: Self.delimiters.count)
         var isInQuotes = false
@@ -122,7 +123,7 @@ public struct CSVReader: Sendable {
         }
         if place == .inQuoted {
             size += 1
-            if byte == UInt8(ascii: "\"") { return place = .behindQuote }
+            if byte == UInt8(ascii: "\"") { return place = .afterQuote }
             if isLineFeed { line += 1 }
             return keep(byte)
         }
@@ -139,13 +140,13 @@ public struct CSVReader: Sendable {
             size += 1
             isQuoted = true
             place = .inQuoted
-        case UInt8(ascii: "\"") where place == .behindQuote:
+        case UInt8(ascii: "\"") where place == .afterQuote:
             size += 1
             keep(byte)
             place = .inQuoted
         default:
             size += 1
-            if place == .behindQuote {
+            if place == .afterQuote {
                 if byte != UInt8(ascii: " ") { fault = fault ?? "There is text after the closing quote of a cell." }
                 return
             }

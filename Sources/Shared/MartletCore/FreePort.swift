@@ -10,8 +10,8 @@ public enum FreePort {
     private static let lowest = 10_240
     private static let maximumAttempts = 1_000
 
-    /// `count` different ports that are not in `others` and are free when this returns.
-    public static func find(_ count: Int, besides others: Set<Int> = []) throws -> [Int] {
+    /// `count` different ports that are free when this returns and not in `others`.
+    public static func find(_ count: Int, excluding others: Set<Int> = []) throws -> [Int] {
         var sockets: [Int32] = []
         defer { for socket in sockets { close(socket) } }
         let range = range()

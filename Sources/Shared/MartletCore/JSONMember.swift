@@ -1,6 +1,6 @@
 /// Reads one member of an object without parsing the others.
 public enum JSONMember {
-    /// Reads a member from a text.
+    /// The value of the member `name`, if it is a string or number; nil otherwise, or if the text is not an object.
     public static func scalar(_ name: String, of json: String) -> String? {
         var json = json
         return json.withUTF8 { scalar([name], of: $0) }

@@ -7,19 +7,19 @@ extension JSONValue {
         guard case .object(let changes) = patch else { return patch }
         var members: [Member] = if case .object(let members) = self { members } else { [] }
         var places = Dictionary(members.enumerated().map { (ExactText($1.name), $0) }, uniquingKeysWith: { $1 })
-        var gone = Set<ExactText>()
+        var removed = Set<ExactText>()
         for change in changes {
             let name = ExactText(change.name)
             if case .null = change.value {
-                gone.insert(name)
+                removed.insert(name)
             } else if let place = places[name] {
-                gone.remove(name)
+                removed.remove(name)
                 members[place] = Member(change.name, members[place].value.merging(change.value))
             } else {
                 places[name] = members.count
                 members.append(Member(change.name, JSONValue.object([]).merging(change.value)))
             }
         }
-        return .object(members.filter { !gone.contains(ExactText($0.name)) })
+        return .object(members.filter { !removed.contains(ExactText($0.name)) })
     }
 }

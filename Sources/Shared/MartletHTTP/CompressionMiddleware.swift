@@ -25,23 +25,24 @@ final class CompressionMiddleware: RouterMiddleware {
     ) async throws -> Response {
         var response = try await next(request, context)
         if response.status == .notModified { return Self.notModified(response, request) }
-        guard Self.mayBePacked(response), request.method != .head else { return response }
+        guard Self.isCompressible(response), request.method != .head else { return response }
         Self.addVary(&response)
         guard let coding = AcceptedCoding.best(request.headers[.acceptEncoding]) else { return response }
         let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
         defer { running.wrappingSubtract(1, ordering: .relaxed) }
-        guard others < Self.maximumConcurrent, let packed = await Deflate.encode(try await response.wholeBody(), coding)
+        guard others < Self.maximumConcurrent,
+            let compressed = await Deflate.encode(try await response.wholeBody(), coding)
         else {
             return response
         }
         // Counted and written in parts like any other large answer.
-        response.body = .whole(packed)
+        response.body = .whole(compressed)
         response.headers[.contentEncoding] = coding.rawValue
         if let tag = response.headers[.eTag] { response.headers[.eTag] = Self.weak(tag) }
         return response
     }
 
-    private static func mayBePacked(_ response: Response) -> Bool {
+    private static func isCompressible(_ response: Response) -> Bool {
         guard let size = response.body.contentLength, sizesInBytes.contains(size),
             let type = response.headers[.contentType]
         else { return false }

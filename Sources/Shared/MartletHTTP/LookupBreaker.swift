@@ -1,7 +1,7 @@
 /// Limits for look-ups of user data in another service.
 public struct LookupLimits: Sendable {
     /// Concurrent look-ups: as many as `ServiceCalls` keeps connections.
-    public var underWay = 8
+    public var concurrent = 8
     /// Requests that may wait for a look-up; further ones fail at once.
     public var waiting = 512
     /// Number of consecutive failures after which no look-ups are made for `pause`.
@@ -14,7 +14,7 @@ public struct LookupLimits: Sendable {
 /// The maximum number of requests is already waiting for a look-up.
 public struct LookupsFull: Error {}
 
-/// A circuit breaker for look-ups. After the pause one request tries, while others keep failing until it has a result.
+/// A circuit breaker for look-ups. After the pause, one request makes a look-up; others fail until it has a result.
 struct LookupBreaker: Sendable {
     private let limit: Int
     private let length: Duration

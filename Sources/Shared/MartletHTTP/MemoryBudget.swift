@@ -6,7 +6,7 @@ import Synchronization
 
 /// Limits the memory that this process holds for one purpose, such as request bodies.
 ///
-/// A caller that finds no room waits in line, first come, first served, for at most `maximumWait`.
+/// A caller that finds no room waits for at most `maximumWait`. Waiting callers are served in order of arrival.
 public final class MemoryBudget: Sendable {
     /// A reserved part of a budget, returned when it is deallocated.
     public final class Reservation: Sendable {
@@ -36,7 +36,7 @@ public final class MemoryBudget: Sendable {
     private struct State {
         var held = 0
         var lastTicket = 0
-        var line: [Waiter] = []
+        var waiters: [Waiter] = []
 
         func hasRoom(for size: Int, in total: Int) -> Bool { held + size <= total }
     }
@@ -66,7 +66,7 @@ public final class MemoryBudget: Sendable {
     }
 
     public var heldInBytes: Int { state.withLock(\.held) }
-    var waiting: Int { state.withLock(\.line.count) }
+    var waiting: Int { state.withLock(\.waiters.count) }
 
     /// Reserves `sizeInBytes`, or the whole budget if that is less.
     ///
@@ -83,7 +83,7 @@ public final class MemoryBudget: Sendable {
     /// Reserves without waiting, ahead of callers waiting for more than is free. Nil if there is no room.
     public func reserveNow(_ sizeInBytes: Int) -> Reservation? {
         let size = min(sizeInBytes, self.sizeInBytes)
-        guard take(size, aheadOfLine: true) else {
+        guard take(size, aheadOfWaiters: true) else {
             refusals.increment()
             return nil
         }
@@ -106,16 +106,18 @@ public final class MemoryBudget: Sendable {
             retryAfter: 5)
     }
 
-    private func take(_ size: Int, aheadOfLine: Bool = false) -> Bool {
+    private func take(_ size: Int, aheadOfWaiters: Bool = false) -> Bool {
         state.withLock { state in
-            guard aheadOfLine || state.line.isEmpty, state.hasRoom(for: size, in: sizeInBytes) else { return false }
+            guard aheadOfWaiters || state.waiters.isEmpty, state.hasRoom(for: size, in: sizeInBytes) else {
+                return false
+            }
             state.held += size
             gauge.set(state.held)
             return true
         }
     }
 
-    // MARK: The line
+    // MARK: Waiting
 
     private func enter(_ size: Int) async -> Bool {
         if take(size) { return true }
@@ -130,17 +132,17 @@ public final class MemoryBudget: Sendable {
         defer { limit.cancel() }
         return await withTaskCancellationHandler {
             await withUnsafeContinuation { continuation in
-                let isLetIn = state.withLock { state -> Bool? in
-                    if state.line.isEmpty, state.hasRoom(for: size, in: sizeInBytes) {
+                let isAdmitted = state.withLock { state -> Bool? in
+                    if state.waiters.isEmpty, state.hasRoom(for: size, in: sizeInBytes) {
                         state.held += size
                         gauge.set(state.held)
                         return true
                     }
-                    guard !Task.isCancelled, state.line.count < maximumWaiting else { return false }
-                    state.line.append(Waiter(ticket: ticket, size: size, continuation: continuation))
+                    guard !Task.isCancelled, state.waiters.count < maximumWaiting else { return false }
+                    state.waiters.append(Waiter(ticket: ticket, size: size, continuation: continuation))
                     return nil
                 }
-                if let isLetIn { continuation.resume(returning: isLetIn) }
+                if let isAdmitted { continuation.resume(returning: isAdmitted) }
             }
         } onCancel: {
             leave(ticket)
@@ -149,7 +151,7 @@ public final class MemoryBudget: Sendable {
 
     private func leave(_ ticket: Int) {
         let waiter = state.withLock { state in
-            state.line.firstIndex { $0.ticket == ticket }.map { state.line.remove(at: $0) }
+            state.waiters.firstIndex { $0.ticket == ticket }.map { state.waiters.remove(at: $0) }
         }
         waiter?.continuation.resume(returning: false)
         // A smaller request behind this one may fit.
@@ -160,13 +162,13 @@ public final class MemoryBudget: Sendable {
         let admitted = state.withLock { state in
             state.held -= sizeInBytes
             var count = 0
-            while count < state.line.count, state.hasRoom(for: state.line[count].size, in: self.sizeInBytes) {
-                state.held += state.line[count].size
+            while count < state.waiters.count, state.hasRoom(for: state.waiters[count].size, in: self.sizeInBytes) {
+                state.held += state.waiters[count].size
                 count += 1
             }
-            defer { state.line.removeFirst(count) }
+            defer { state.waiters.removeFirst(count) }
             gauge.set(state.held)
-            return Array(state.line.prefix(count))
+            return Array(state.waiters.prefix(count))
         }
         for waiter in admitted { waiter.continuation.resume(returning: true) }
     }

@@ -92,7 +92,7 @@ public enum ServiceProcess {
                     process: Definition.name, metrics: metrics, logger: logger,
                     auth: try ServiceAddress(.auth, settings), internalSecret: secret)
             }
-            // Services stop in reverse order, so the exporter is left with the spans of the last requests.
+            // Services stop in reverse order, so the exporter stops last and can send the spans of the last requests.
             let first: [any Service] = exporter.map { [$0] } ?? []
             return first + definition.background
                 + [reporter, internalServer, ConcurrentServices(services: servers)]

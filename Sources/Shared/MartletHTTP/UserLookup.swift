@@ -36,7 +36,7 @@ public final class UserLookup<Value: Sendable>: Sendable {
     ) {
         self.size = size
         self.load = load
-        semaphore = AsyncSemaphore(limit: limits.underWay, maximumWaiting: limits.waiting, refusal: LookupsFull())
+        semaphore = AsyncSemaphore(limit: limits.concurrent, maximumWaiting: limits.waiting, refusal: LookupsFull())
         state = Mutex(State(breaker: LookupBreaker(failures: limits.failures, pause: limits.pause)))
     }
 

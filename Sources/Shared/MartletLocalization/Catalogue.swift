@@ -24,7 +24,7 @@ public struct Catalogue: Sendable, Equatable {
     public var languages: [LanguageTag: Language] = [:]
     /// In insertion order.
     public private(set) var entries: [Entry] = []
-    private var places: [String: Int] = [:]
+    private var indexByKey: [String: Int] = [:]
 
     public init(sourceLanguage: LanguageTag) {
         self.sourceLanguage = sourceLanguage
@@ -32,23 +32,23 @@ public struct Catalogue: Sendable, Equatable {
 
     /// The key's entry. Setting a new one appends it; its `key` is replaced by the subscript.
     public subscript(key: String) -> Entry? {
-        get { places[key].map { entries[$0] } }
+        get { indexByKey[key].map { entries[$0] } }
         set {
             guard var entry = newValue else { return remove(key) }
             entry.key = key
-            if let place = places[key] {
-                entries[place] = entry
+            if let index = indexByKey[key] {
+                entries[index] = entry
             } else {
-                places[key] = entries.count
+                indexByKey[key] = entries.count
                 entries.append(entry)
             }
         }
     }
 
     private mutating func remove(_ key: String) {
-        guard places[key] != nil else { return }
+        guard indexByKey[key] != nil else { return }
         entries.removeAll { $0.key == key }
-        places = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($1.key, $0) })
+        indexByKey = Dictionary(uniqueKeysWithValues: entries.enumerated().map { ($1.key, $0) })
     }
 
     /// All languages that are declared or have a text, including the source language.

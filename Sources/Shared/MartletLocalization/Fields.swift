@@ -11,8 +11,8 @@ struct Fields {
         guard case .object(let members) = json else {
             throw LocalizationFault(place, "Expected an object, found \(json.phrase).")
         }
-        if let stranger = members.first(where: { !known.contains($0.name) }) {
-            throw LocalizationFault(place + "/" + JSONPointer.escape(stranger.name), "This member is unknown here.")
+        if let unknown = members.first(where: { !known.contains($0.name) }) {
+            throw LocalizationFault(place + "/" + JSONPointer.escape(unknown.name), "This member is unknown here.")
         }
         self.place = place
         self.object = json

@@ -24,6 +24,7 @@ public struct LintFinding: Sendable, Equatable {
         case needsReview = "needs-review"
         /// A fallback that is not in the catalogue.
         case unknownFallback = "unknown-fallback"
+        /// The number of findings that were left out.
         case more
     }
 
@@ -117,12 +118,12 @@ public struct Lint {
             add(.missingOther, isError: isPublished, place, "There is no form \"other\".")
         }
         if axis == .plural, let needed = PluralRules.rules(for: language)?.categories {
-            let there = forms.compactMap { PluralCategory(rawValue: $0.name) }
-            for category in needed where category != .other && !there.contains(category) {
+            let present = forms.compactMap { PluralCategory(rawValue: $0.name) }
+            for category in needed where category != .other && !present.contains(category) {
                 add(.missingPlural, place, "\(language) has the form \"\(category)\"; \"other\" will stand in for it.")
             }
             // Apple and Android accept an explicit form for zero in every language.
-            for category in there where category != .zero && !needed.contains(category) {
+            for category in present where category != .zero && !needed.contains(category) {
                 add(.unusedPlural, "\(place)/\(category)", "\(language) has no form \"\(category)\".")
             }
         }
@@ -135,11 +136,11 @@ public struct Lint {
         let used = Set(
             localization.text.units(below: []).flatMap { Segment.placeholders(of: $0.unit.value) }.compactMap(
                 \.substitutionName))
-        let there = Set(localization.substitutions.map(\.name))
-        for name in used.subtracting(there).sorted() {
+        let present = Set(localization.substitutions.map(\.name))
+        for name in used.subtracting(present).sorted() {
             add(.unknownSubstitution, isError: isPublished, place, "There is no substitution for %#@\(name)@.")
         }
-        for name in there.subtracting(used).sorted() {
+        for name in present.subtracting(used).sorted() {
             add(.unusedSubstitution, "\(place)/substitutions/\(name)", "No text has %#@\(name)@.")
         }
         for substitution in localization.substitutions {
@@ -152,7 +153,7 @@ public struct Lint {
     ) {
         for (path, unit) in localization.units() where path.substitution == nil && unit.isUsable {
             let arguments = Arguments(unit.value, localization)
-            if let (position, kind) = arguments.foreign(to: source) {
+            if let (position, kind) = arguments.mismatch(with: source) {
                 let expected = source.kinds[position].map { "\($0)" } ?? "nothing"
                 add(
                     .placeholderMismatch, isError: isPublished, place + path.pointer,
@@ -219,7 +220,7 @@ private struct Arguments {
     }
 
     /// The first argument that the source does not have, or has with a different type.
-    func foreign(to source: Arguments) -> (position: Int, kind: Kind)? {
+    func mismatch(with source: Arguments) -> (position: Int, kind: Kind)? {
         kinds.sorted { $0.key < $1.key }.first { source.kinds[$0.key] != $0.value }.map { ($0.key, $0.value) }
     }
 }

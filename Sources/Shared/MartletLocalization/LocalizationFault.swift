@@ -20,7 +20,7 @@ public enum LocalizationLimits {
     public static let valueSizeInBytes = 16 << 10
     public static let commentSizeInBytes = 4 << 10
     public static let documentSizeInBytes = 8 << 20
-    /// The most texts that a document has room for, however short they are.
+    /// The most texts that fit into a document: each takes at least 20 bytes.
     public static let texts = documentSizeInBytes / 20
     /// The limit for files to be read: enough for every language of a document in the most verbose format.
     public static let fileSizeInBytes = 16 << 20

@@ -81,8 +81,8 @@ extension Entry {
 }
 
 extension Localization {
-    /// Returns the localization with the states of unchanged texts and with substitution arguments that the file does
-    /// not specify.
+    /// Returns the localization with the old states of unchanged texts, and with the old substitution arguments that
+    /// the file does not specify.
     fileprivate func merged(onto old: Localization?, keepingStates: Bool) -> Localization {
         guard let old else { return self }
         var merged = self

@@ -20,12 +20,12 @@ public enum PseudoLocale {
             if case .text(let plain) = segment { .text(Self.accented(plain)) } else { segment }
         }.text
         let length = text.unicodeScalars.count
-        var wanted = max(length * 3 / 10, 3)
+        var remaining = max(length * 3 / 10, 3)
         var extra = ""
-        for word in 0... where wanted > 0 {
+        for word in 0... where remaining > 0 {
             extra += " " + padding[word % padding.count]
-            wanted -= padding[word % padding.count].utf8.count + 1
-            if wanted <= 0 { break }
+            remaining -= padding[word % padding.count].utf8.count + 1
+            if remaining <= 0 { break }
         }
         return "[" + accented + extra + "]"
     }

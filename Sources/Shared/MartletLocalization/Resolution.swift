@@ -57,16 +57,16 @@ extension Catalogue {
         _ text: (Entry) -> (localization: Localization, language: LanguageTag)
     ) -> JSONValue {
         var strings: [JSONValue.Member] = []
-        var foreign: [JSONValue.Member] = []
+        var fromFallback: [JSONValue.Member] = []
         for entry in entries {
             let (localization, origin) = text(entry)
             strings.append(.init(entry.key, localization.clientJSON))
-            if origin != language { foreign.append(.init(entry.key, .string(origin.text))) }
+            if origin != language { fromFallback.append(.init(entry.key, .string(origin.text))) }
         }
         return .object([
             .init("language", .string(language.text)), .init("sourceLanguage", .string(sourceLanguage.text)),
             .init("fallback", .array(fallback.map { .string($0.text) })), .init("strings", .object(strings)),
-            .init("languages", .object(foreign)),
+            .init("languages", .object(fromFallback)),
         ])
     }
 }

@@ -136,10 +136,10 @@ extension Localization {
             changed.text = try Text.setting(unit, at: path.forms, in: text)
             return changed
         }
-        guard !path.isArgument, let place = substitutions.firstIndex(where: { $0.name == name }) else {
+        guard !path.isArgument, let index = substitutions.firstIndex(where: { $0.name == name }) else {
             throw LocalizationFault("", "There is no substitution \(name) here.")
         }
-        changed.substitutions[place].text = try Text.setting(unit, at: path.forms, in: substitutions[place].text)
+        changed.substitutions[index].text = try Text.setting(unit, at: path.forms, in: substitutions[index].text)
         return changed
     }
 }
@@ -172,9 +172,9 @@ extension Text {
         case .varied(axis, let others): forms = others
         default: throw LocalizationFault("", "The text has no forms by \(axis).")
         }
-        let place = forms.firstIndex { $0.name == name }
-        let form = Form(name, try setting(unit, at: path.dropFirst(2), in: place.map { forms[$0].text }))
-        if let place { forms[place] = form } else { forms.append(form) }
+        let index = forms.firstIndex { $0.name == name }
+        let form = Form(name, try setting(unit, at: path.dropFirst(2), in: index.map { forms[$0].text }))
+        if let index { forms[index] = form } else { forms.append(form) }
         return .forms(forms, by: axis)
     }
 }

@@ -8,14 +8,14 @@ public struct EmailAddress: Sendable, Hashable {
 
     /// - Throws: `invalid-body` that names `field`.
     public init(_ text: String, field: String = "email") throws {
-        let small = text.lowercased()
+        let lowercased = text.lowercased()
         // Lowercasing can turn a non-ASCII letter into an ASCII one (the Kelvin sign becomes `k`), which is a different
         // mailbox.
-        let isSame = small.unicodeScalars.count(where: \.isASCII) == text.unicodeScalars.count(where: \.isASCII)
-        guard isSame, Self.isWellFormed(small) else {
+        let isSame = lowercased.unicodeScalars.count(where: \.isASCII) == text.unicodeScalars.count(where: \.isASCII)
+        guard isSame, Self.isWellFormed(lowercased) else {
             throw ServiceError(.invalidBody, "Expected an e-mail address, such as name@example.org.", field: field)
         }
-        self.text = small
+        self.text = lowercased
     }
 
     private static func isWellFormed(_ text: String) -> Bool {

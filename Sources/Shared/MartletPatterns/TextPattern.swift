@@ -5,9 +5,9 @@
 /// threads at once (Thompson 1968; Cox, "Regular Expression Matching: the Virtual Machine Approach").
 public struct TextPattern: Sendable {
     public static let maximumPatternLength = 512
-    /// The length beyond which texts never match, unless a pattern is given its own.
+    /// Longer texts never match, unless the pattern has a limit of its own.
     public static let maximumTextLength = 1_024
-    /// The maximum product of a pattern's steps and a text's characters, unless a pattern is given its own.
+    /// The maximum product of a pattern's steps and a text's characters, unless the pattern has a limit of its own.
     public static let maximumWork = 100_000
     static let maximumSteps = 1_000
 

@@ -35,7 +35,7 @@ public enum MigrationError: Error, CustomStringConvertible {
 public struct MigrationState: Sendable, Equatable {
     /// Not applied yet.
     public var pending: [Int] = []
-    /// Applied in another form.
+    /// Applied, but with a different text.
     public var edited: [Int] = []
     /// Applied, but not known to the program: it is older than the schema.
     public var unknown: [Int] = []

@@ -3,9 +3,9 @@ public struct PostgresConfiguration: Sendable {
     /// A libpq URI or `key=value` string. Secret.
     let connectionString: String
 
-    /// Connections for queries; `listen` uses one more. Transactions use at most all but one of them, and so do the
-    /// statements of one role. A role whose statements all wait for a lock therefore does not block others, and no
-    /// statement of another role is sent behind its own. With a single connection there is no such protection.
+    /// Connections for queries; `listen` uses one more. All transactions together use at most one less than this, and
+    /// so do the statements of one role. A role whose statements all wait for a lock therefore does not block others,
+    /// and no statement of another role is sent behind its own. With a single connection there is no such protection.
     public var maximumConnections = 4
 
     /// Limit for unanswered statements per connection.

@@ -49,7 +49,7 @@ struct SchemaCompiler {
         guard let member = document["$defs"] else { return try compile(document, at: "") }
         let named = try Self.members(member, at: "/$defs")
         for definition in named { definitions[ExactText(definition.name)] = definition.value }
-        // Compile all definitions, even those without a reference, because they may have typing errors.
+        // Compile all definitions, even those without a reference, to report their errors.
         for definition in named { _ = try self.definition(definition.name, at: "/$defs") }
         return try compile(document, at: "")
     }

@@ -17,7 +17,7 @@ enum SchemaRule: Sendable {
     case minimum(ExactNumber, literal: String, isExclusive: Bool)
     case maximum(ExactNumber, literal: String, isExclusive: Bool)
     case multipleOf(ExactNumber, literal: String)
-    /// `minLength`, `maxItems` and similar keywords. `unit` is the singular of what is counted.
+    /// `minLength`, `maxItems` and similar keywords.
     case atLeast(Int, Countable)
     case atMost(Int, Countable)
     case pattern(TextPattern)

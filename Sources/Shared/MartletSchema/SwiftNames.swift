@@ -49,7 +49,7 @@ struct SwiftNames {
         return (0x30...0x39).contains(first) ? "_" + name : name
     }
 
-    /// An ASCII letter, digit or underscore; others are left out of names.
+    /// An ASCII letter or digit; other characters are left out of names.
     private static func letter(_ byte: UInt8) -> String? {
         switch byte {
         case UInt8(ascii: "a")...UInt8(ascii: "z"), UInt8(ascii: "A")...UInt8(ascii: "Z"),

@@ -62,7 +62,8 @@ extension JSONValue {
 }
 
 extension Date {
-    /// Parses a time in RFC 3339, also with a blank or without a zone (UTC), or seconds since 1970.
+    /// Parses a time in RFC 3339, or a number of seconds or milliseconds since 1970. The `T` may be a blank, and a time
+    /// without a zone is UTC.
     public init?(loose value: JSONValue?) {
         if let seconds = value?.looseNumber {
             // Above 1e11 the seconds would lie beyond the year 5000: the number is in milliseconds.
@@ -110,7 +111,7 @@ extension UUID {
 }
 
 extension String {
-    /// The beginning of the string, at most `limit` characters if it is longer than that in bytes.
+    /// The first `limit` characters; the whole string if it has at most `limit` bytes in UTF-8.
     func cut(to limit: Int) -> String { utf8.count <= limit ? self : String(prefix(limit)) }
 
     /// The beginning of the string, at most `limit` bytes in UTF-8.

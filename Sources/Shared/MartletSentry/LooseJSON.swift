@@ -38,19 +38,19 @@ struct JSONRepairer {
             switch byte {
             case UInt8(ascii: "\""): takeString()
             case UInt8(ascii: "{"), UInt8(ascii: "["):
-                if depth == Self.maximumDepth { skipContainer() } else { pass(byte, deeper: 1) }
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): pass(byte, deeper: -1)
+                if depth == Self.maximumDepth { skipContainer() } else { copy(byte, depthChange: 1) }
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): copy(byte, depthChange: -1)
             case UInt8(ascii: "-"), UInt8(ascii: "+"), UInt8(ascii: "0")...UInt8(ascii: "9"), UInt8(ascii: "N"),
                 UInt8(ascii: "I"):
                 takeWord()
-            default: pass(byte, deeper: 0)
+            default: copy(byte)
             }
         }
         return output
     }
 
-    private mutating func pass(_ byte: UInt8, deeper: Int) {
-        depth += deeper
+    private mutating func copy(_ byte: UInt8, depthChange: Int = 0) {
+        depth += depthChange
         output.append(byte)
         position += 1
     }
@@ -96,17 +96,17 @@ struct JSONRepairer {
     }
 
     private mutating func takeString() {
-        pass(UInt8(ascii: "\""), deeper: 0)
+        copy(UInt8(ascii: "\""))
         while position < bytes.count {
             let byte = bytes[position]
             switch byte {
-            case UInt8(ascii: "\""): return pass(byte, deeper: 0)
+            case UInt8(ascii: "\""): return copy(byte)
             case UInt8(ascii: "\\"): takeEscape()
             case 0..<0x20:
                 output +=
                     byte == 0 ? Self.replacement : Array("\\u00\(byte < 16 ? "0" : "")\(String(byte, radix: 16))".utf8)
                 position += 1
-            default: pass(byte, deeper: 0)
+            default: copy(byte)
             }
         }
     }

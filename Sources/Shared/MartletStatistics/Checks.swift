@@ -8,7 +8,7 @@ import Foundation
 ///
 /// - Parameters:
 ///   - counts: The number of units, by variation.
-///   - weights: Must be positive; any sum.
+///   - weights: Positive; they need not add up to 1.
 /// - Returns: 1 without units or with a single variation.
 public func sampleRatioP(counts: [Int], weights: [Double]) -> Double {
     let total = Double(counts.reduce(0, +)), weight = weights.reduce(0, +)

@@ -46,12 +46,12 @@ public final class PostgresServer: Sendable {
         command = try PostgresCommand()
         port = try FreePort.find()
         password = UUID().uuidString.lowercased()
-        directory = "\(Self.place)/mpg-\(getpid())-\(port)"
+        directory = "\(Self.root)/mpg-\(getpid())-\(port)"
     }
 
     /// Uses memory if there is plenty: a database has a thousand files, and creating and deleting them on a disk takes
     /// half of a short test's time.
-    private static let place: String = {
+    private static let root: String = {
         var memory = statvfs()
         let isLarge = statvfs("/dev/shm", &memory) == 0 && UInt64(memory.f_bavail) * UInt64(memory.f_frsize) > 8 << 30
         return isLarge ? "/dev/shm" : "/tmp"

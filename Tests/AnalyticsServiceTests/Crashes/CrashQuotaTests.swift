@@ -14,7 +14,7 @@ import Testing
         let quota: CrashQuota
         let sharing: CrashQuotaSharing
 
-        init(_ app: AnalyticsApp, _ time: Moment, errors: Int) {
+        init(_ app: AnalyticsApp, _ time: ManualClock, errors: Int) {
             quota = CrashQuota(
                 CrashQuota.Limits(errors: errors, sessions: 5, attachments: 5, feedback: 5), now: { time.now })
             sharing = CrashQuotaSharing(postgres: app.postgres, quota: quota, logger: .silent)
@@ -29,7 +29,7 @@ import Testing
     @Test func `Instances share a quota by exchanging their counts`() async throws {
         try await AnalyticsApp.run { app in
             _ = try await app.service.spaces.space(of: app.appID, .live)
-            let time = Moment()
+            let time = ManualClock()
             let (one, two) = (Copy(app, time, errors: 10), Copy(app, time, errors: 10))
             #expect(one.take(4, of: app.appID) == 4 && two.take(3, of: app.appID) == 3)
             try await one.sharing.work()
@@ -66,7 +66,7 @@ import Testing
         async throws
     {
         try await AnalyticsApp.run { app in
-            let (early, late) = (Moment(), Moment())
+            let (early, late) = (ManualClock(), ManualClock())
             late.move(by: 60)
             let (one, two) = (Copy(app, early, errors: 5), Copy(app, late, errors: 5))
             #expect(one.take(5, of: "newcomer") == 5)

@@ -191,9 +191,9 @@ import Testing
         try await Self.withFolder { directory in
             let folder = try SpoolFolder.make(in: directory)
             let (one, other) = (SpoolPosition(segment: 1, offset: 100), SpoolPosition(segment: 1, offset: 250))
-            let place = folder.marks.begin(one)
+            let slot = folder.marks.begin(one)
             _ = folder.marks.begin(other)
-            folder.marks.end(place)
+            folder.marks.end(slot)
             let marks = DigestionMarks(path: folder.path)
             marks.recover()
             #expect(marks.deaths(of: one) == 0 && marks.deaths(of: other) == 1)

@@ -180,7 +180,7 @@ import Testing
     }
 
     @Test func `A quota applies to a minute, an app and a category`() {
-        let time = Moment()
+        let time = ManualClock()
         let quota = CrashQuota(
             CrashQuota.Limits(errors: 1, sessions: 1, attachments: 1, feedback: 1), now: { time.now })
         #expect(quota.take(.error, "a", .live) == nil)
@@ -196,7 +196,7 @@ import Testing
 }
 
 /// A clock that is moved by hand.
-final class Moment: @unchecked Sendable {
+final class ManualClock: @unchecked Sendable {
     private let lock = NSLock()
     private var time = Date(timeIntervalSince1970: 1_795_338_010)
 

@@ -7,7 +7,7 @@ import Testing
 @testable import AnalyticsService
 
 @Suite struct TBAnalyticsExceptionTests {
-    @Test func `Exceptions can be posted in the thesis's format and read by the app's server`() async throws {
+    @Test func `Exceptions can be posted in the TBAnalytics format and read by the app's server`() async throws {
         try await AnalyticsApp.run { app in
             let posted = try await app.client(
                 "POST", "/thesis/exceptions",

@@ -97,7 +97,7 @@ import Testing
         }
     }
 
-    @Test func `an event in the thesis's form with a wrong device clock is also stored once`()
+    @Test func `an event in the TBAnalytics format with a wrong device clock is also stored once`()
         async throws
     {
         try await AnalyticsApp.run { app async throws in

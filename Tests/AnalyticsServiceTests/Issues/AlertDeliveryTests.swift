@@ -163,7 +163,7 @@ import Testing
     }
 
     @Test
-    func `an alert for notification rules is sent to the notifications service, and shows when that is unavailable`()
+    func `an alert for notification rules goes to the notifications service, whose failure the alert shows`()
         async throws
     {
         var options = AlertTests.options

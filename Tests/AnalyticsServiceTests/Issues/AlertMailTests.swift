@@ -12,7 +12,7 @@ import Testing
 @testable import AnalyticsShared
 
 /// A notifications service that stores the requested mail, once per origin.
-private final class Post: Sendable {
+private final class MailService: Sendable {
     struct State {
         var mails: [StaffMailOrders.Mail] = []
         /// States by address; other mails are sent.
@@ -97,12 +97,12 @@ private final class Post: Sendable {
         `A firing sends one mail per recipient even if an answer is lost, and waits for those not yet sent`()
         async throws
     {
-        let post = Post()
-        try await AnalyticsApp.run(post.options) { app in
+        let mail = MailService()
+        try await AnalyticsApp.run(mail.options) { app in
             let data = try await CrashData(app)
             let alert = try await Self.alert(app, [.ada, .eve])
             #expect(try await app.master("GET", "/crashes/alerts/\(alert)")["lastDelivery"] == "null")
-            post.state.withLock {
+            mail.state.withLock {
                 $0.lost = 1
                 $0.states["eve@example.org"] = ("queued", "not reached")
             }
@@ -110,13 +110,13 @@ private final class Post: Sendable {
             try await app.runAlerts()
             try await Self.wait(app, "error LIKE 'The mail has not been sent yet: not reached%'")
             #expect(try await app.master("GET", "/crashes/alerts/\(alert)")["lastDelivery.state"] == "\"waiting\"")
-            post.state.withLock { $0.states = [:] }
+            mail.state.withLock { $0.states = [:] }
             try await Self.wait(app, "state = 'done'")
-            #expect(post.addresses() == ["ada@example.org", "eve@example.org"])
+            #expect(mail.addresses() == ["ada@example.org", "eve@example.org"])
             #expect(try await Self.readers(app, alert) == [#"1 "sent" -"#, #"3 "sent" -"#])
             let read = try await app.master("GET", "/crashes/alerts/\(alert)")
             #expect(read["lastDelivery.state"] == "\"done\"" && read["lastDelivery.error"] == "null", "\(read)")
-            let text = post.state.withLock { $0.mails[0] }
+            let text = mail.state.withLock { $0.mails[0] }
             #expect(text.subject == "new: Fault in <int>")
             #expect(
                 text.text.contains(
@@ -130,43 +130,43 @@ private final class Post: Sendable {
         `Former or unauthorized staff get nothing, a missing address is reported, and a retry sends no mail twice`()
         async throws
     {
-        let post = Post()
-        try await AnalyticsApp.run(post.options) { app in
+        let mail = MailService()
+        try await AnalyticsApp.run(mail.options) { app in
             let data = try await CrashData(app)
             let alert = try await Self.alert(app, [.ada, .bob, .eve])
-            post.state.withLock {
+            mail.state.withLock {
                 $0.staff[.bob] = nil
                 $0.staff[.eve] = .some(nil)
             }
             try await data.addHistory(try await data.issue(1), "created")
             try await app.runAlerts()
             try await Self.wait(app, "state = 'dead'")
-            #expect(post.addresses() == ["ada@example.org"])
+            #expect(mail.addresses() == ["ada@example.org"])
             let skipped = #"2 "skipped" "no longer a staff member, or may not read the app's crashes""#
             #expect(
                 try await Self.readers(app, alert) == [#"1 "sent" -"#, skipped, #"3 "failed" "no e-mail address""#])
             let read = try await app.master("GET", "/crashes/alerts/\(alert)")
             #expect(
-                read["lastDelivery.error"] == #""1 of 3 were not mailed: no e-mail address.""#
+                read["lastDelivery.error"] == #""The mail to 1 of 3 recipients failed: no e-mail address.""#
                     && read["enabled"] == "true")
-            post.state.withLock { $0.staff[.eve] = "eve@example.org" }
+            mail.state.withLock { $0.staff[.eve] = "eve@example.org" }
             let delivery = try #require(read["lastDelivery.id"]).filter { $0 != "\"" }
             #expect(try await app.master("POST", "/crashes/alerts/\(alert)/deliveries/\(delivery)/retry").status == 202)
             try await Self.wait(app, "state = 'done'")
-            #expect(post.addresses() == ["ada@example.org", "eve@example.org"])
+            #expect(mail.addresses() == ["ada@example.org", "eve@example.org"])
         }
     }
 
     @Test func `The delivery fails if no recipient may read crashes any more`() async throws {
-        let post = Post()
-        try await AnalyticsApp.run(post.options) { app in
+        let mail = MailService()
+        try await AnalyticsApp.run(mail.options) { app in
             let data = try await CrashData(app)
             let alert = try await Self.alert(app, [.ada])
-            post.state.withLock { $0.staff = [:] }
+            mail.state.withLock { $0.staff = [:] }
             try await data.addHistory(try await data.issue(1), "created")
             try await app.runAlerts()
             try await Self.wait(app, "state = 'dead'")
-            #expect(post.addresses() == [])
+            #expect(mail.addresses() == [])
             let read = try await app.master("GET", "/crashes/alerts/\(alert)")
             #expect(
                 read["lastDelivery.error"]
@@ -177,11 +177,11 @@ private final class Post: Sendable {
     @Test func `Without a mail server no mail alert can be created, and an existing one shows why nothing is sent`()
         async throws
     {
-        let post = Post()
-        try await AnalyticsApp.run(post.options) { app in
+        let mail = MailService()
+        try await AnalyticsApp.run(mail.options) { app in
             let data = try await CrashData(app)
             let alert = try await Self.alert(app, [.ada])
-            post.state.withLock { $0.canSend = false }
+            mail.state.withLock { $0.canSend = false }
             let body = #"{"name":"Other","kind":"newIssue",\#(Self.target([.ada]))}"#
             #expect(try await app.master("POST", "/crashes/alerts", body).isProblem(.notImplemented, field: "target"))
             let tried = try await app.master("POST", "/crashes/alerts/\(alert)/test")
@@ -189,26 +189,27 @@ private final class Post: Sendable {
             try await data.addHistory(try await data.issue(1), "created")
             try await app.runAlerts()
             try await Self.wait(app, "error LIKE 'This server cannot send mail%'")
-            post.state.withLock { $0.canSend = true }
+            mail.state.withLock { $0.canSend = true }
             try await Self.wait(app, "state = 'done'")
-            #expect(post.addresses() == ["ada@example.org"])
+            #expect(mail.addresses() == ["ada@example.org"])
             #expect(try await data.count("crash_alerts") == 1)
         }
     }
 
     @Test func `A test sends one mail and shows whether it was sent`() async throws {
-        let post = Post()
-        try await AnalyticsApp.run(post.options) { app in
+        let mail = MailService()
+        try await AnalyticsApp.run(mail.options) { app in
             let alert = try await Self.alert(app, [.ada])
             let tried = try await app.master("POST", "/crashes/alerts/\(alert)/test")
             #expect(tried["delivered"] == "true" && tried["error"] == nil, "\(tried)")
-            post.state.withLock { $0.states["ada@example.org"] = ("suppressed", "bounced") }
+            mail.state.withLock { $0.states["ada@example.org"] = ("suppressed", "bounced") }
             let refused = try await app.master("POST", "/crashes/alerts/\(alert)/test")
             #expect(
-                refused["delivered"] == "false" && refused["error"] == #""1 of 1 were not mailed: bounced.""#,
+                refused["delivered"] == "false"
+                    && refused["error"] == #""The mail to 1 of 1 recipients failed: bounced.""#,
                 "\(refused)")
             #expect(
-                post.state.withLock { $0.mails.map(\.subject) } == ["test of a crash alert", "test of a crash alert"])
+                mail.state.withLock { $0.mails.map(\.subject) } == ["test of a crash alert", "test of a crash alert"])
         }
     }
 
@@ -225,7 +226,7 @@ private final class Post: Sendable {
         (#"{"type":"webhook","url":"https://example.com","staff":["0193a000-0000-7000-8000-000000000001"]}"#, "target"),
     ])
     func `Recipients who cannot get mail are refused`(target: String, field: String) async throws {
-        try await AnalyticsApp.run(Post().options) { app in
+        try await AnalyticsApp.run(MailService().options) { app in
             let answer = try await app.master(
                 "POST", "/crashes/alerts", #"{"name":"New","kind":"newIssue","target":\#(target)}"#)
             #expect(answer.isProblem(.invalidBody, field: field), "\(answer)")

@@ -159,17 +159,17 @@ private final class Refusals: Sendable {
             let store = app.service.questions.store
             do {
                 _ = try await store.raw("SELECT pg_sleep(30)", timeout: .milliseconds(200))
-                Issue.record("It was answered.")
+                Issue.record("Expected a timeout, but the question was answered.")
             } catch let problem as ServiceError {
                 #expect(problem.code == .questionTooLarge)
             }
-            let places = QuestionStore.maximumRaw + QuestionStore.maximumRawWaiting
+            let capacity = QuestionStore.maximumRaw + QuestionStore.maximumRawWaiting
             let refused = Refusals()
             let questions = try await app.database.withSuperuser { database in
                 try await database.withTransaction { transaction in
                     // The lock holds all answers back until the surplus questions have been refused.
                     try await transaction.execute("SELECT pg_advisory_xact_lock(1)")
-                    let questions = (0..<(places + 3)).map { _ in
+                    let questions = (0..<(capacity + 3)).map { _ in
                         Task {
                             do {
                                 _ = try await store.raw(
@@ -187,7 +187,7 @@ private final class Refusals: Sendable {
             }
             var answered = 0
             for question in questions { answered += try await question.value ? 1 : 0 }
-            #expect(answered == places)
+            #expect(answered == capacity)
         }
     }
 }

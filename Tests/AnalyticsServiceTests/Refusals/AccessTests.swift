@@ -186,7 +186,7 @@ import Testing
             _ = try await app.service.spaces.space(of: app.appID, app.environment)
             for call in part.calls {
                 let before = try await app.fingerprint()
-                for principal in Self.strangers(to: call.access, app) {
+                for principal in Self.refusedCallers(of: call.access, app) {
                     let answer = try await app.gateway.acting(as: principal).send(call.method, call.path, call.body)
                     #expect(
                         call.isRefusal(answer),
@@ -200,7 +200,7 @@ import Testing
                 #expect(
                     after == before,
                     "\(call.method) \(call.path) wrote \(after.filter { before[$0.key] != $0.value }.keys)")
-                for principal in Self.friends(of: call.access, app) {
+                for principal in Self.admittedCallers(of: call.access, app) {
                     let answer = try await app.gateway.acting(as: principal).send(call.method, call.path, call.body)
                     let isTaken =
                         ![401, 403, 405].contains(answer.status) && (answer.status < 500 || call.route.hasSuffix("**"))
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    // MARK: Who asks
+    // MARK: Callers
 
     private static let kinds: [Principal.Kind] = [
         .client, .master, .ingest, .evaluation, .link, .staff, .visitor, .service,
@@ -252,7 +252,7 @@ import Testing
         return areas
     }
 
-    private static func strangers(to access: Access, _ app: AnalyticsApp) -> [Principal] {
+    private static func refusedCallers(of access: Access, _ app: AnalyticsApp) -> [Principal] {
         let everywhere = staff(app, StaffRights([StaffRights.everyApp: everything]))
         switch access {
         case .managers(let action, let area):
@@ -266,12 +266,12 @@ import Testing
                 staff(app, StaffRights([StaffRights.everyApp: everything(except: .read, .status)])),
                 staff(app, StaffRights(["app1": everything])),
             ]
-        case .only(let friends):
-            return kinds.filter { $0 != .staff && !friends.contains($0) }.map { app.principal($0) } + [everywhere]
+        case .only(let admitted):
+            return kinds.filter { $0 != .staff && !admitted.contains($0) }.map { app.principal($0) } + [everywhere]
         }
     }
 
-    private static func friends(of access: Access, _ app: AnalyticsApp) -> [Principal] {
+    private static func admittedCallers(of access: Access, _ app: AnalyticsApp) -> [Principal] {
         switch access {
         case .managers(let action, let area):
             [app.principal(.master), staff(app, StaffRights(["app1": [area: [action]]]))]

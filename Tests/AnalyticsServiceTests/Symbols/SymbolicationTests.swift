@@ -284,7 +284,7 @@ import Testing
                 missing["data.0.debugId"] == "\"\(DebugFiles.debugID)\"" && missing["data.0.reports"] == "250"
                     && missing["data.1.reports"] == "1")
 
-            for _ in 0..<2 { try await again.readAgain(DebugFiles.debugID, of: "app1") {} }
+            for _ in 0..<2 { try await again.rerunAll(DebugFiles.debugID, of: "app1") {} }
             #expect(seen.withLock { ($0["app1 live"]?.count ?? 0) + ($0["app1 test"]?.count ?? 0) } == 251)
             #expect(seen.withLock { Set($0["app1 live"] ?? []) } == Set(reports))
             #expect(seen.withLock { $0["app1 test"] } == [inTest])
@@ -318,7 +318,7 @@ import Testing
             try await app.record(reports, space, [DebugFiles.debugID])
             let seen = Mutex<[UUID]>([])
             let again = SymbolicateAgain(postgres: app.postgres) { reports, _ in seen.withLock { $0 += reports } }
-            try await again.readAgain(DebugFiles.debugID, of: "app1") {}
+            try await again.rerunAll(DebugFiles.debugID, of: "app1") {}
             #expect(seen.withLock { $0.count == 150 && Set($0) == Set(reports) }, "each once")
             try await SymbolicateAgain.enqueueForgotten(app.postgres, app.service.symbols.files.queue)
             #expect(
@@ -326,7 +326,7 @@ import Testing
             )
             #expect(try await app.symbolRows("awaited_symbols") == 150)
             try await app.postgres.execute("UPDATE analytics.debug_files SET has_debug_information = TRUE")
-            try await again.readAgain(DebugFiles.debugID, of: "app1") {}
+            try await again.rerunAll(DebugFiles.debugID, of: "app1") {}
             #expect(try await app.symbolRows("awaited_symbols") == 0)
             #expect(await app.service.symbols.symbolicate(try event([frame(0xdba0)]), in: space).missing == [])
         }

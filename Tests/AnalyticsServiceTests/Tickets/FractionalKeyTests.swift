@@ -79,9 +79,9 @@ import Testing
     }
 
     @Test(arguments: [0, 1, 62, 63, 3_907, 5_000]) func `keys for a whole list are ordered and short`(count: Int) {
-        let row = FractionalKey.row(of: count)
+        let keys = FractionalKey.keys(count: count)
         #expect(
-            row.count == count && zip(row, row.dropFirst()).allSatisfy { $0 < $1 }
-                && row.allSatisfy { $0.text.utf8.count <= 4 })
+            keys.count == count && zip(keys, keys.dropFirst()).allSatisfy { $0 < $1 }
+                && keys.allSatisfy { $0.text.utf8.count <= 4 })
     }
 }

@@ -34,31 +34,31 @@ import Testing
                 Ticket(
                     created: Self.at(1, 8), status: "complete", sprint: 7, estimate: 5,
                     changes: [
-                        Change(at: Self.at(1, 9), what: .sprint(before: nil)),
-                        Change(at: Self.at(3, 12), what: .status(before: "todo")),
-                        Change(at: Self.at(4, 12), what: .estimate(before: 3)),
+                        Change(at: Self.at(1, 9), kind: .sprint(before: nil)),
+                        Change(at: Self.at(3, 12), kind: .status(before: "todo")),
+                        Change(at: Self.at(4, 12), kind: .estimate(before: 3)),
                     ]),
                 // Created and added during the sprint; completed and reopened; moved on when the sprint was closed.
                 Ticket(
                     created: Self.at(3, 9), status: "todo", sprint: 8, estimate: 2,
                     changes: [
-                        Change(at: Self.at(3, 10), what: .status(before: "todo")),
-                        Change(at: Self.at(4, 9), what: .status(before: "complete")),
-                        Change(at: Self.at(5, 18), what: .sprint(before: 7)),
+                        Change(at: Self.at(3, 10), kind: .status(before: "todo")),
+                        Change(at: Self.at(4, 9), kind: .status(before: "complete")),
+                        Change(at: Self.at(5, 18), kind: .sprint(before: 7)),
                     ]),
                 // This ticket is deleted and restored.
                 Ticket(
                     created: Self.at(1, 8), status: "onHold", sprint: 7, estimate: nil,
                     changes: [
-                        Change(at: Self.at(3, 1), what: .bin(isIn: true)),
-                        Change(at: Self.at(4, 1), what: .bin(isIn: false)),
+                        Change(at: Self.at(3, 1), kind: .bin(isIn: true)),
+                        Change(at: Self.at(4, 1), kind: .bin(isIn: false)),
                     ]),
                 // This ticket is removed from the sprint.
                 Ticket(
                     created: Self.at(1, 8), status: "complete", sprint: nil, estimate: 1,
                     changes: [
-                        Change(at: Self.at(4, 8), what: .sprint(before: 7)),
-                        Change(at: Self.at(4, 9), what: .status(before: "todo")),
+                        Change(at: Self.at(4, 8), kind: .sprint(before: 7)),
+                        Change(at: Self.at(4, 9), kind: .status(before: "todo")),
                     ]),
                 // This ticket is in another sprint.
                 Ticket(created: Self.at(1, 8), status: "todo", sprint: 8, estimate: 9),

@@ -149,7 +149,7 @@ import Testing
                 #expect(try await stranger.send("GET", "/\(own)\(path)").isProblem(.forbidden), "\(path)")
                 #expect(
                     try await stranger.send("GET", "/absent\(path)").isProblem(.forbidden),
-                    "what is not there looks the same")
+                    "the answer is the same for an unknown app")
             }
             let changes = [
                 ("PATCH", "", #"{"name":"Mine"}"#), ("POST", "/archive", ""), ("POST", "/restore", ""),
@@ -170,7 +170,7 @@ import Testing
             }
             #expect(
                 try await keeper.send("POST", "/\(own)/archive").isProblem(.forbidden),
-                "taking an app out of use is deleting")
+                "archiving requires the right to delete")
             #expect(try await keeper.send("POST", "", #"{"name":"New"}"#).isProblem(.forbidden))
             #expect(
                 try await apps.member([own: [.applications: [.create]]]).send("POST", "", #"{"name":"New"}"#).isProblem(

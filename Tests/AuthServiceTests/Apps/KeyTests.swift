@@ -115,7 +115,7 @@ import Testing
                     .invalidParameter, field: "force"))
             #expect(
                 try await apps.send("DELETE", "/\(id)/keys/\(try first("master"))").status == 204,
-                "a server can be given another one")
+                "the last master key can be revoked without force")
 
             let second = try await apps.send("POST", "/\(id)/keys", #"{"kind":"secret","label":"second"}"#)
             let (text, key) = (try #require(second.string("key")), try #require(second.string("record.id")))
@@ -230,7 +230,7 @@ import Testing
         }
     }
 
-    /// Drill: a member who may manage an app's keys, but not read its data, creates a key to get at the data.
+    /// Attack: a member who may manage an app's keys, but not read its data, creates a key to access the data.
     @Test func `staff cannot create a master key that exceeds their own rights`() async throws {
         try await StaffApps.run { apps in
             let id = try await apps.make()

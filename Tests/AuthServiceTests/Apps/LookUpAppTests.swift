@@ -140,7 +140,7 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `an icon that is elsewhere, too large or not a picture is skipped, and the rest is applied`()
+    @Test func `an icon that is on another host, too large or not a picture is skipped, and the rest is applied`()
         async throws
     {
         try await TestStore.run { apps, store in
@@ -192,7 +192,7 @@ private final class TestStore: Sendable {
         }
     }
 
-    @Test func `a look-up needs something to look for, and valid parameters`() async throws {
+    @Test func `a look-up needs an id and valid parameters`() async throws {
         try await TestStore.run { apps, store in
             let id = try await apps.make()
             #expect(try await apps.send("POST", "/\(id)/lookup").isProblem(.conflict))

@@ -84,7 +84,7 @@ import Testing
             #expect(made.string("notes.en") == "Faster." && made.string("notes.pt-BR") == "Mais rápido.")
             #expect(
                 try await apps.send("POST", "/\(id)/versions", #"{"number":"2.0.0"}"#).isProblem(
-                    .conflict, field: "number"), "two spellings of one")
+                    .conflict, field: "number"), "2.0 and 2.0.0 are the same version")
             let released = try await apps.send("PATCH", "/\(id)/versions/2.0", #"{"state":"released"}"#)
             #expect(released.string("state") == "released" && released.string("build") == "418")
             #expect(released.string("releaseDate")?.wholeMatch(of: /[0-9]{4}-[0-9]{2}-[0-9]{2}/) != nil)
@@ -181,7 +181,7 @@ import Testing
                 picture.header("content-type") == "image/jpeg" && picture.header("x-content-type-options") == "nosniff")
             #expect(
                 try await apps.send("GET", "/\(id)/versions/2.0/pictures/\(ids[1])").isProblem(.pictureNotFound),
-                "of another version")
+                "a picture of another version is not found")
             #expect(try await apps.send("DELETE", "/\(id)/versions/2.0/pictures/\(ids[1])").isProblem(.pictureNotFound))
             #expect(try await apps.send("DELETE", "\(path)/\(ids[1])").status == 204)
             #expect(try await order() == [ids[2], ids[0]])

@@ -180,7 +180,7 @@ import Testing
         ("POST", "me/upgrade", #"{"userName":"anna","password":"correct horse"}"#),
         ("DELETE", "me/identities/acme", "{}"), ("POST", "me/identities", #"{"provider":"acme","idToken":"a.b.c"}"#),
     ])
-    func `A stolen access token can do no more to a user without a password than to one with`(
+    func `A stolen access token can do no more to a user without a password than to a user with one`(
         method: String, path: String, body: String
     ) async throws {
         try await FakeProvider.run { client, provider in

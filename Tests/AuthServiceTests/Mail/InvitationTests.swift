@@ -157,6 +157,10 @@ import Testing
                 let outcome = try await order(client, to: UserClient.address()) { $0.inviter = inviter }
                 #expect(outcome == .ordered)
             }
+            let counts = MailCountStore(postgres: client.auth.postgres)
+            #expect(try await counts.admit(["nothing"], limit: 0) == false)
+            #expect(try await counts.admit(["nothing"], limit: 1))
+            #expect(try await counts.admit(["nothing"], limit: 1) == false)
         }
     }
 

@@ -117,7 +117,7 @@ import Testing
         }
     }
 
-    /// Drill: an app configures an internal address as its mail server.
+    /// Attack: an app configures an internal address as its mail server.
     @Test func `An app's mail server at an internal address is not contacted`() async throws {
         try await UserClient.run { client in
             let server = try await MailServer.shared.server()
@@ -152,7 +152,7 @@ import Testing
         }
     }
 
-    @Test func `An app's own texts are used in the language the recipient reads best`() async throws {
+    @Test func `An app's own texts are used in the language that the recipient prefers`() async throws {
         try await UserClient.runWithMail(#""verifyOnSignUp":false,"language":"nl""#) { client in
             func put(_ language: String, _ subject: String) async throws {
                 let body =

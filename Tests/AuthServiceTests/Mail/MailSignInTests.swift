@@ -95,7 +95,7 @@ extension UserClient {
         }
     }
 
-    /// Drill: enumeration by content or by side effects.
+    /// Attack: enumeration by content or by side effects.
     @Test func `The answer neither reveals nor depends on whether an address has an account`() async throws {
         try await UserClient.runWithMail { client in
             let known = UserClient.address(), unknown = UserClient.address("nobody")
@@ -137,7 +137,7 @@ extension UserClient {
         }
     }
 
-    /// Drill: a code used twice in parallel.
+    /// Attack: a code used twice in parallel.
     @Test func `A proof sent many times at once signs in once`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
@@ -156,7 +156,7 @@ extension UserClient {
         }
     }
 
-    /// Drill: guessing a code.
+    /// Attack: guessing a code.
     @Test func `After five wrong attempts a code is invalid, and so is the correct one`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
@@ -184,7 +184,7 @@ extension UserClient {
         }
     }
 
-    /// Drill: a live token used in test, and a token used for another purpose.
+    /// Attack: a live token used in test, and a token used for another purpose.
     @Test func `A proof is valid only for its app, environment and purpose`() async throws {
         try await UserClient.runWithMail { client in
             let address = UserClient.address()
@@ -256,7 +256,7 @@ extension UserClient {
         }
     }
 
-    /// Drill: an account created in advance with someone else's address.
+    /// Attack: an account created in advance with someone else's address.
     @Test func `Signing in by an unverified address locks out whoever created the account`()
         async throws
     {

@@ -53,7 +53,7 @@ import Testing
         (86_400, "en", "24 hours"), (86_399, "de", "24 Stunden"), (172_800, "en", "2 days"), (604_795, "en", "7 days"),
         (604_800, "de", "7 Tage"), (604_800, "den", "7 days"), (597_600, "fr", "6 days"),
     ])
-    func `A duration is said in days if it is long`(seconds: Int, language: String, text: String) {
+    func `Long durations are written in days`(seconds: Int, language: String, text: String) {
         #expect(DurationText.text(seconds: Int64(seconds), language: language) == text)
     }
 
@@ -87,7 +87,7 @@ import Testing
         #expect(LanguageTag.accepted(header).map(\.text) == expected)
     }
 
-    @Test func `A language tag has a chain of more general tags`() {
+    @Test func `A language tag falls back to more general tags`() {
         #expect(LanguageTag("zh-Hant-TW")?.chain == ["zh-hant-tw", "zh-hant", "zh"])
         #expect(LanguageTag("en-a-BB")?.chain == ["en-a-bb", "en"])
         for wrong in ["", "d", "de_AT", "de-", "-de", "de-a-b-c-d", "../de", "dé"] {

@@ -42,7 +42,7 @@ import Testing
         }
     }
 
-    @Test func `Only internal services may ask, for a limited number of users`() async throws {
+    @Test func `Only internal services may request addresses, for a limited number of users`() async throws {
         try await UserClient.run { client in
             let body = #"{"app":"\#(client.app.id)","environment":"live","users":[]}"#
             for kind in [Principal.Kind.client, .master, .staff, .visitor] {

@@ -70,7 +70,7 @@ import Testing
                 && !SMTPError.refused(status: 451).isFinal && !SMTPError.notAuthenticated.isFinal)
     }
 
-    /// Drill: an attacker in the middle removes STARTTLS, or presents another certificate.
+    /// Attack: an attacker in the middle removes STARTTLS, or presents another certificate.
     @Test func `Without TLS, or with an untrusted certificate, nothing is sent`() async throws {
         let address = address("ada")
         var stripped = try await MailServer.shared.server()

@@ -109,7 +109,7 @@ import Testing
                 Base64URL.decode(options.string("user.id") ?? "").map(Array.init)
                     == UUID(uuidString: tokens.userID)?.bytes)
             #expect(try await client.signIn(by: &device).string("user.id") == tokens.userID)
-            // There is no password, so none opens the account.
+            // There is no password, so no password signs the user in.
             #expect(try await client.logIn().isProblem(.signInFailed))
             // The challenge is used up.
             let again = try await client.send("POST", "passkeys/signup", body.replacing("anna", with: "berta"))
@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `If addresses must be verified, the account waits as with a password`() async throws {
+    @Test func `If addresses must be verified, signing up with a passkey does not sign in yet`() async throws {
         try await UserClient.runWithPasskeys { client in
             #expect(try await client.master("PUT", "settings", #"{"requireVerifiedEmail":true}"#).status == 200)
             var device = SoftPasskey()
@@ -144,7 +144,7 @@ import Testing
     }
 
     /// Gateways learn of the end of a session within two seconds; until then its access token is accepted.
-    @Test func `An ended session cannot add a passkey, even if it has begun to`() async throws {
+    @Test func `An ended session cannot add a passkey, even if it got the options before it ended`() async throws {
         try await UserClient.runWithPasskeys { client in
             let thief = try await client.signUp()
             let owner = try Tokens(try await client.logIn())
@@ -197,7 +197,7 @@ import Testing
             let tokens = try await client.signUp()
             let secret = try await client.addSecondFactor(as: tokens)
             var device = SoftPasskey()
-            // A passkey would open the account without a code, so adding it requires one.
+            // A passkey would sign in without a code, so adding it requires one.
             let refused = try await client.send(
                 "POST", "me/passkeys/options", #"{"password":"correct horse"}"#, as: tokens)
             #expect(refused.isProblem(.secondFactorRequired), "\(refused)")
@@ -288,7 +288,7 @@ import Testing
         }
     }
 
-    @Test func `A user without a password needs a fresh sign-in for what a stolen access token must not do`()
+    @Test func `A user without a password needs a fresh sign-in for sensitive calls`()
         async throws
     {
         try await UserClient.runWithPasskeys { client in

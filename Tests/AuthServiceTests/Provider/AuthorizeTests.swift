@@ -271,7 +271,7 @@ import Testing
                 victim.cookies["martlet_session"] = String(forged)
                 #expect(try await victim.authorize(provider.request()).text.contains("name=\"password\""), "\(forged)")
             }
-            // A browser's session does not open the app's routes, though the user can see and end it there.
+            // A browser's session gives no access to the app's routes, though the user can see and end it there.
             #expect(try await provider.users.refresh(own).isProblem(.invalidToken))
             #expect(try await provider.userInfo(own).isOAuthError("invalid_token", status: 401))
             let list = try await provider.users.send("GET", "sessions", as: anna)
@@ -394,7 +394,7 @@ import Testing
 
     /// Any program may listen on a local port or claim a scheme, so a public client needs consent every time (RFC 8252
     /// §8.6).
-    @Test func `A native app is confirmed each time, and may choose its port`() async throws {
+    @Test func `A native app needs consent each time, and may choose its port`() async throws {
         try await TestProvider.run { provider async throws in
             _ = try await provider.users.signUp()
             let native = provider.with(

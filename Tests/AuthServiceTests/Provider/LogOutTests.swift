@@ -36,7 +36,7 @@ import Testing
             "code"] != nil
     }
 
-    @Test func `A client with the user's ID token signs the browser out and gets it back`() async throws {
+    @Test func `A client with the user's ID token signs the browser out, which returns to the client`() async throws {
         try await run { provider, known, token async throws in
             var browser = known
             #expect(try await isSignedIn(browser))

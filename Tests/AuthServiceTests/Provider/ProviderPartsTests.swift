@@ -68,7 +68,7 @@ import Testing
         #expect(try RedirectURI(registering: own).matches(other) == matches)
     }
 
-    @Test func `Pages escape their values, even where a character is more than a quote`() {
+    @Test func `Pages escape their values, also quotes and brackets followed by a combining character`() {
         let evil = "<script>\"'&</script>\"\u{301}<\u{338}"
         let page: HTML = "<p title=\"\(evil)\">\(HTML(escaping: "a<b"))\(nil as HTML?)</p>"
         #expect(

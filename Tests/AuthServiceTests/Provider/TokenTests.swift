@@ -305,7 +305,7 @@ import Testing
             let open = provider.with(try await TestProvider.makeClient(provider.users, name: "Open", type: "public"))
             #expect(
                 try await open.post("introspect", ["token": tokens.access]).isOAuthError("invalid_client", status: 401))
-            // Scopes that the client may no longer request are no longer open to its tokens.
+            // Tokens lose the scopes that the client may no longer request.
             let body = #"{"name":"Calendar","redirectUris":["https://calendar.example/back"],"scopes":["openid"]}"#
             #expect(try await provider.users.master("PUT", "clients/\(provider.client.id)", body).status == 200)
             let info = try await provider.userInfo(tokens.access)

@@ -47,7 +47,7 @@ import Testing
         }
     }
 
-    @Test func `a report is made even without the database`() async throws {
+    @Test func `a report is returned even without the database`() async throws {
         let postgres = PostgresClient(
             configuration: PostgresConfiguration(
                 url: Secret("postgresql://nobody@127.0.0.1:\(try FreePort.find())/none"), applicationName: "test",
@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `backups are listed with the last proof, the newest first`() throws {
+    @Test func `backups are listed with the last restore test, the newest first`() throws {
         let backups = """
             [{"id":"20261127T020000Z","type":"full","time":"2026-11-27T02:00:09Z","sizeInBytes":7},
              {"id":null,"type":"diff","time":"2026-11-28T02:00:09Z","sizeInBytes":8}]
@@ -90,7 +90,7 @@ import Testing
         #expect(BackupRecords(directory: failed.path).summary()?.backups.isEmpty == true, "the first backup failed")
     }
 
-    @Test func `archives of apps are listed with the last run and proof, the newest first`() throws {
+    @Test func `archives of apps are listed with the last run and restore test, the newest first`() throws {
         let apps = """
             [{"app":"one","archives":0,"time":null,"sizeInBytes":null,"lastRun":"2026-11-27T02:00:09Z",
               "lastResult":"failed","proof":null},

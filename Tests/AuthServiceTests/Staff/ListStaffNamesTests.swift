@@ -69,7 +69,7 @@ import Testing
         }
     }
 
-    @Test func `Only internal services may ask, for a limited number of staff`() async throws {
+    @Test func `Only internal services may request names, for a limited number of staff`() async throws {
         try await StaffClient.run { client, root async throws in
             for kind in [Principal.Kind.client, .master, .staff, .visitor, .ingest] {
                 let principal = Principal(kind: kind, appID: "a", appNumber: 1, environment: .live, credentialID: "x")

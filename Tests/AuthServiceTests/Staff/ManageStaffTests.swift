@@ -169,7 +169,7 @@ import Testing
         }
     }
 
-    @Test func `A revoked right ends at once, whatever the gateway still says`() async throws {
+    @Test func `A revoked right ends at once, even if the gateway does not know yet`() async throws {
         try await StaffClient.run { client, root async throws in
             let id = try await client.make(
                 "manager", rights: #"{"*":{"staff":["create","read","update","delete"]}}"#, by: root)

@@ -7,7 +7,7 @@ import Testing
 
 @testable import AuthService
 
-/// Staff who sign in in a browser have their tokens in cookies.
+/// Staff who sign in with a browser have their tokens in cookies.
 @Suite struct StaffBrowserTests {
     private static let dashboard = [HeaderName.dashboard: "1"]
     private static let credentials = #"{"userName":"root","password":"\#(StaffClient.password)"}"#

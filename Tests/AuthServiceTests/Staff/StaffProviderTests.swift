@@ -288,7 +288,7 @@ import Testing
                 #expect(try await client.link(id, #"{"subject":"evil"}"#, as: berta).isProblem(.forbidden))
                 #expect(try await client.send("DELETE", "staff/\(id)/identities/acme", as: berta).isProblem(.forbidden))
             }
-            // One's own link needs the password: a stolen access token must not open another way in.
+            // Linking one's own identity needs the password: a stolen access token must not add a way to sign in.
             #expect(
                 try await client.link(berta.staffID, #"{"subject":"evil"}"#, as: berta).isProblem(
                     .invalidBody, field: "password"))

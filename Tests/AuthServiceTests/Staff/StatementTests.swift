@@ -20,10 +20,10 @@ import Testing
             id: id, text: "SELECT \(id)", calls: 2, milliseconds: milliseconds, maximum: milliseconds / 2)
     }
 
-    @Test func `counters become what was added since the last reading, also after a reset`() {
+    @Test func `counters are turned into what was added since the last reading, also after a reset`() {
         var counters = StatementCounters()
         func taken(_ counts: StatementStore.Count...) -> [String] {
-            counters.take(counts).map { "\($0.id) \($0.calls) \($0.milliseconds) \($0.maximum)" }
+            counters.samples(from: counts).map { "\($0.id) \($0.calls) \($0.milliseconds) \($0.maximum)" }
         }
         #expect(taken(Self.count(1, 10, 100), Self.count(2, 5, 50)) == [], "the first reading has nothing before it")
         #expect(taken(Self.count(1, 14, 120), Self.count(2, 5, 50)) == ["1 4 20.0 5.0"])
@@ -31,14 +31,14 @@ import Testing
         #expect(taken(Self.count(1, 3, 9)) == ["1 3 9.0 3.0"], "the statistics were reset")
     }
 
-    @Test func `a statement that rises among the ones with the most time has unknown earlier counts`() {
+    @Test func `a statement that was left out of a full list has unknown earlier counts and gives no sample`() {
         var counters = StatementCounters()
         let many = (1...StatementStore.maximumCounts).map { Self.count($0, 1, 1) }
-        _ = counters.take(many)
-        #expect(counters.take(many + [Self.count(1_000, 9, 9)]).isEmpty)
+        _ = counters.samples(from: many)
+        #expect(counters.samples(from: many + [Self.count(1_000, 9, 9)]).isEmpty)
     }
 
-    @Test func `an hour adds up its minutes and keeps the statements that took the most time`() async throws {
+    @Test func `an hour sums its minutes and keeps the statements that took the most time`() async throws {
         try await MigratedDatabase.with { database in
             let postgres = database.client(for: "auth")
             let store = StatementStore(postgres: postgres, timeLimit: .seconds(60))
@@ -77,7 +77,7 @@ import Testing
         }
     }
 
-    @Test func `staff see what runs, what it waits for, and what the text of others would give away`() async throws {
+    @Test func `staff see what runs and what it waits for, but not the texts of other roles`() async throws {
         try await StaffClient.run { client, root async throws in
             let (auth, storage) = (client.auth.postgres, client.auth.database.client(for: "storage"))
             let superuser = client.auth.database.superuserClient()
@@ -126,10 +126,10 @@ import Testing
             let postgres = database.client(for: "auth", maximumConnections: 1)
             let store = StatementStore(postgres: postgres, timeLimit: .seconds(60))
             var counters = StatementCounters()
-            _ = counters.take(try await store.counts())
+            _ = counters.samples(from: try await store.counts())
             for _ in 0..<3 { _ = try await postgres.query("SELECT count(*) AS watched FROM auth.apps") }
             try await database.withSuperuser { _ = try await $0.query("SELECT count(*) AS unwatched FROM auth.apps") }
-            let samples = counters.take(try await store.counts())
+            let samples = counters.samples(from: try await store.counts())
             let watched = try #require(samples.first { $0.text.contains("AS watched") })
             #expect(watched.calls == 3 && watched.milliseconds > 0 && watched.maximum <= watched.milliseconds)
             #expect(!samples.contains { $0.text.contains("unwatched") })

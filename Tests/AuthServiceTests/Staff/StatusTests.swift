@@ -80,7 +80,7 @@ import Testing
         }
     }
 
-    @Test func `the finest resolution that has the range answers it`() {
+    @Test func `the finest resolution that has data for the range is used`() {
         let day = 86_400.0
         let cases: [(from: Double, length: Double, seconds: Int?)] = [
             (-1 / 24, 1 / 24, 60), (-1, 1, 900), (-7, 7, 900), (-30, 30, 3_600), (-365, 365, 86_400),

@@ -86,7 +86,7 @@ final class FakeProvider: Sendable {
         /// Requests to the token endpoint, and their Authorization headers.
         var tokenRequests: [[String: String]] = []
         var revocations: [[String: String]] = []
-        /// The number of next revocations to refuse.
+        /// The number of further revocations to refuse.
         var refusedRevocations = 0
         /// JSON of the user endpoint, and of GitHub's list of addresses.
         var user = #"{"sub":"s-1"}"#

@@ -6,7 +6,7 @@ import Testing
 
 @testable import AuthService
 
-/// Staff signing in with a provider, like a console does.
+/// Staff who sign in with a provider, as in a dashboard.
 extension StaffClient {
     static let console = "https://console.example/signed-in"
 
@@ -45,7 +45,7 @@ extension StaffClient {
         try await send("GET", "auth/oidc/callback?" + FormBody.encode(parameters.map { ($0.key, $0.value) }))
     }
 
-    /// Simulates the user's sign-in at the provider; returns the code of the redirect to the console. Claims are JSON.
+    /// Simulates the user's sign-in at the provider, with claims as JSON. Returns the code of the redirect.
     func consent(at provider: FakeProvider, _ claims: [String: String] = [:], name: String = "acme") async throws
         -> String
     {

@@ -85,7 +85,7 @@ struct StaffClient: Sendable {
     }
 }
 
-/// The tokens a console has after signing in.
+/// The tokens a dashboard has after signing in.
 struct StaffTokens: Sendable {
     let access: String
     let refresh: String

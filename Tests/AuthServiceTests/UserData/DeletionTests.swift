@@ -24,7 +24,7 @@ import Testing
         }
     }
 
-    @Test func `An account is deleted with its password, here at once and then everywhere, with a receipt`()
+    @Test func `An account is deleted with its password, in auth at once and then in every service, with a receipt`()
         async throws
     {
         let (storage, analytics) = (try await OtherService.start("storage"), try await OtherService.start("analytics"))
@@ -82,7 +82,7 @@ import Testing
         }
     }
 
-    @Test func `Invitations to the address and known sign-in places are deleted with the account`() async throws {
+    @Test func `Invitations to the address and known sign-in addresses are deleted with the account`() async throws {
         try await UserClient.run { client in
             _ = try await client.signUp(more: #","email":"anna@example.org""#)
             let anna = try Tokens(try await client.logIn())

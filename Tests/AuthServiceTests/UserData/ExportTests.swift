@@ -50,7 +50,7 @@ import Testing
             #expect(try await client.send("GET", "me/export/content", as: berta).isProblem(.conflict))
             #expect(try await client.send("GET", "me/export").isProblem(.invalidToken))
 
-            // One a day, unless the app's server asks; each replaces the previous one.
+            // One a day, unless the app's server requests it; each replaces the previous one.
             let again = try await client.send("POST", "me/export", as: anna)
             #expect(
                 again.isProblem(.tooManyRequests)

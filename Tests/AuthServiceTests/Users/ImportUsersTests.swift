@@ -41,7 +41,7 @@ import Testing
     }
 
     @Test(arguments: hashes)
-    func `A user imported with another server's hash can sign in, and gets a hash of ours`(
+    func `A user imported with another server's hash can sign in, which replaces the hash`(
         hash: String, password: String
     )
         async throws
@@ -65,7 +65,7 @@ import Testing
         "$argon2id$v=19$m=65536,t=3,p=4$MDEyMzQ1Njc4OWFiY2RlZg$L1b1NjppUoj/KIEORq1pof4waLxklM0mqKZzt9nCsKI",
         "$argon2id$v=19$m=102400,t=2,p=8$MDEyMzQ1Njc4OWFiY2RlZg$RQ5IIheGLtCcnNoamqZ7XPR3fO/tSONcc+NXlOKB2wQ",
     ])
-    func `A hash that is as strong as ours, or stronger, is kept`(hash: String) async throws {
+    func `A hash that is as strong as new ones, or stronger, is kept`(hash: String) async throws {
         try await UserClient.run { client in
             try await importUser(client, hash)
             #expect(try await client.logIn().status == 200)
@@ -92,7 +92,7 @@ import Testing
             let store = UserStore(postgres: client.auth.postgres)
             #expect(try await client.master("PATCH", "users/\(user)", #"{"password":"another horse"}"#).status == 200)
             let new = try await storedHash(client)
-            // The sign-in under way still holds the old hash.
+            // The concurrent sign-in still uses the old hash.
             try await store.renewPassword("$argon2id$late", insteadOf: Self.hashes[3].hash, of: user)
             #expect(try await storedHash(client) == new)
             #expect(try await client.logIn().isProblem(.signInFailed))

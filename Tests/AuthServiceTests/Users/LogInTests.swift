@@ -123,27 +123,29 @@ import Testing
             let anna = try await client.signUp()
             _ = try await client.signUp("berta")
             #expect(try await client.logIn().status == 200)
-            let places = PlaceStore(
+            let addresses = SignInAddressStore(
                 postgres: client.auth.postgres,
-                key: ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789")).places)
+                key: ServerKeys(internalSecret: Secret("another-secret-0123456789-0123456789")).signInAddresses)
             let space = AppSpace(appID: client.app.id, environment: .live)
             let id = try #require(UUID(uuidString: anna.userID))
             let (name, other) = (
                 UserIdentity.userName(try UserName("anna")), UserIdentity.userName(try UserName("berta"))
             )
             #expect(
-                try await !places.isKnown(client.address, of: name, in: space),
+                try await !addresses.isKnown(client.address, of: name, in: space),
                 "addresses recorded under another internal secret are unknown")
-            for number in 0..<30 { try await places.record("0:\(number)", of: id, in: space) }
-            #expect(try await places.isKnown("0:29", of: name, in: space))
-            #expect(try await !places.isKnown("0:29", of: other, in: space))
+            for number in 0..<30 { try await addresses.record("0:\(number)", of: id, in: space) }
+            #expect(try await addresses.isKnown("0:29", of: name, in: space))
+            #expect(try await !addresses.isKnown("0:29", of: other, in: space))
             #expect(
-                try await !places.isKnown("0:29", of: name, in: AppSpace(appID: client.app.id, environment: .test)))
-            #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") <= PlaceStore.maximumPerUser + 1)
+                try await !addresses.isKnown("0:29", of: name, in: AppSpace(appID: client.app.id, environment: .test)))
+            #expect(
+                try await client.count("SELECT count(*) FROM auth.sign_in_places")
+                    <= SignInAddressStore.maximumPerUser + 1)
             try await client.auth.postgres.execute(
                 "UPDATE auth.sign_in_places SET last_used = now() - interval '91 days'")
-            #expect(try await !places.isKnown("0:29", of: name, in: space))
-            try await places.clean()
+            #expect(try await !addresses.isKnown("0:29", of: name, in: space))
+            try await addresses.clean()
             #expect(try await client.count("SELECT count(*) FROM auth.sign_in_places") == 0)
         }
     }

@@ -125,7 +125,7 @@ import Testing
         }
     }
 
-    private static let badQuestions: [(String, String, String?, ErrorCode, String?)] = [
+    private static let invalidRequests: [(String, String, String?, ErrorCode, String?)] = [
         ("GET", "/remote/one", nil, .invalidParameter, "appVersion"),
         ("GET", "/remote/1.0?language=", nil, .invalidParameter, "language"),
         ("GET", "/remote/1.0?plan=x", nil, .invalidParameter, "plan"),
@@ -141,7 +141,7 @@ import Testing
 
     @Test func `invalid requests are refused by field`() async throws {
         try await ConfigApp.run { app in
-            for (method, path, body, code, field) in Self.badQuestions {
+            for (method, path, body, code, field) in Self.invalidRequests {
                 let answer = try await app.client(method, path, body)
                 #expect(answer.isProblem(code, field: field), "\(method) \(path) \(body ?? ""): \(answer)")
             }
@@ -173,7 +173,7 @@ import Testing
         }
     }
 
-    @Test func `a configuration can be addressed by app version`() async throws {
+    @Test func `a configuration's name must be an app version, with or without a theme`() async throws {
         try await ConfigApp.run { app in
             for name in ["live", "dark~x", "1.0~", "01.0"] {
                 let answer = try await app.master(

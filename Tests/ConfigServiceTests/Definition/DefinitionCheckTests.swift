@@ -127,7 +127,7 @@ import Testing
     /// The row of the events app with a view that has these members.
     static func row(_ members: String) -> String { #"{"views":{"EventRow":{"contents":[{\#(members)}]}}}"# }
 
-    @Test("What would fail on a device is an error that names its place", arguments: refusals)
+    @Test("What would fail on a device is an error that names its path", arguments: refusals)
     func errors(_ test: Case) throws {
         let findings = findings(try DefinitionFixture.kickIn(test.patch))
         let found = findings.filter { $0.severity == .error }.map { "\($0.code) \($0.path)" }
@@ -155,7 +155,7 @@ import Testing
     }
 
     @Test(
-        "The host app's own kinds, operations and actions are known if required, and others may have a fallback",
+        "Kinds, operations and actions that a definition requires are accepted, as are unknown kinds with a fallback",
         arguments: [
             (#"{"requires":{"MapView":2},"views":{"EventRow":{"contents":[{"kind":"MapView","anything":[1,{"a":null}]}]}}}"#),
             (#"{"requires":{"shout":1},"views":{"EventRow":{"contents":[{"text":{"logic":{"shout":"x"}}}]}}}"#),
@@ -167,7 +167,7 @@ import Testing
         #expect(findings(try DefinitionFixture.kickIn(patch)) == [])
     }
 
-    @Test("Nested views are measured after expansion")
+    @Test("The limits of nested views apply to the expanded tree")
     func tree() throws {
         // Each of 14 views contains the next one twice: 16,383 views from 14 short texts.
         let doubling = (0..<14).map {

@@ -63,7 +63,7 @@ import Testing
         }
     }
 
-    @Test("A manifest that was modified, or is older than one seen before, is recognised")
+    @Test("A manifest that was modified, or is older than one seen before, is refused")
     func tampered() async throws {
         try await ConfigApp.run { app in
             try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn)
@@ -126,7 +126,7 @@ import Testing
         }
     }
 
-    @Test("Keys persist: an instance that starts later signs with the same one, and the private half is sealed")
+    @Test("All instances sign with the same key, and its private half is stored encrypted")
     func keys() async throws {
         try await ConfigApp.run { app in
             async let one = app.service.definitionKeys.signer(of: "app1").id
@@ -160,8 +160,8 @@ import Testing
             let exported = try await app.master("GET", "/config/export").text
             var other = app
             other.appID = "app2"
-            let taken = try await other.master("POST", "/config/import?publish=true", exported)
-            #expect(taken.status == 200 && taken["published.1.kind"] == #""definition""#, "\(taken)")
+            let imported = try await other.master("POST", "/config/import?publish=true", exported)
+            #expect(imported.status == 200 && imported["published.1.kind"] == #""definition""#, "\(imported)")
             #expect(try await other.client("GET", "/definitions/kick-in/manifest").status == 200)
             other.appID = "app3"
             let refused = try await other.master(
@@ -208,7 +208,7 @@ import Testing
             #expect(try await app.client("GET", path, headers: ["if-none-match": "\"\(old.sha256)\""]).status == 304)
 
             // A client with the previous manifest still finds its parts; ten versions later it does not.
-            for number in 1...DefinitionEditions.reach {
+            for number in 1...DefinitionEditions.availableVersions {
                 let patch = #"{"views":{"EventDetailView":{"contents":{"title":{"top":\#(number)}}}}}"#
                 try await app.publish(.definition, "kick-in", DefinitionFixture.kickIn(patch).text)
             }
@@ -235,7 +235,7 @@ import Testing
             var device = DefinitionDownload(app, "kick-in")
             try await device.update()
             let old = try #require(device.manifest?.parts.first { $0.path == "views/EventRow" })
-            for number in 0...DefinitionEditions.reach {
+            for number in 0...DefinitionEditions.availableVersions {
                 try await app.publish(
                     .definition, "kick-in", DefinitionFixture.kickIn(#"{"views":{"EventRow":{"top":\#(number)}}}"#).text
                 )

@@ -18,8 +18,8 @@ import Testing
             var questions: [[String]] = []
             var slow: Set<String> = []
             var wrong: Set<String> = []
-            /// Metrics that are too slow together, though not alone.
-            var isPairTooMuch = false
+            /// Whether a question about more than one metric is too slow.
+            var isGroupTooSlow = false
         }
         let state = Mutex(State())
 
@@ -29,7 +29,7 @@ import Testing
             try state.withLock { state in
                 let names = question.metrics.map(\.name)
                 state.questions.append(names)
-                if !state.slow.isDisjoint(with: names) || (state.isPairTooMuch && names.count > 1) {
+                if !state.slow.isDisjoint(with: names) || (state.isGroupTooSlow && names.count > 1) {
                     throw OutgoingFailure.timeout
                 }
                 let metrics = names.map { name in
@@ -100,10 +100,10 @@ import Testing
                         && answer["conversions.complete"] == (number == 4 ? "true" : "false"))
                 #expect(
                     answer["metrics.\(3 * number - 1).name"] != nil && answer["metrics.\(3 * number)"] == nil,
-                    "what is there is shown")
+                    "metrics with sums are shown")
                 #expect(answer["conversions.seen"] == #"{"control":1,"dark":1}"#)
             }
-            #expect(analytics.questions.flatMap(\.self) == Self.names, "nothing is asked twice")
+            #expect(analytics.questions.flatMap(\.self) == Self.names, "no metric is queried twice")
             _ = try await Self.results(app)
             #expect(analytics.questions.count == 4)
         }
@@ -131,7 +131,7 @@ import Testing
         var limits = Self.limits
         limits.validity = -3_600
         try await Self.run(limits) { app, analytics in
-            analytics.state.withLock { $0.isPairTooMuch = true }
+            analytics.state.withLock { $0.isGroupTooSlow = true }
             _ = try await Self.results(app)
             #expect(analytics.questions.map(\.count) == Array(repeating: 3, count: 4) + Array(repeating: 1, count: 12))
             _ = try await Self.results(app)
@@ -167,9 +167,9 @@ import Testing
     @Test func `An unresponsive analytics service is waited for as long as a call may take`() async throws {
         var limits = Self.limits
         (limits.call, limits.lastCall) = (.milliseconds(20), .zero)
-        let asked = Mutex(0)
+        let calls = Mutex(0)
         let conversions = Conversions(limits: limits) { _ in
-            asked.withLock { $0 += 1 }
+            calls.withLock { $0 += 1 }
             try await Task.sleep(for: .seconds(86_400))
             throw ConfigApp.Away()
         }
@@ -177,10 +177,10 @@ import Testing
             appID: "app1", environment: .live, experiment: "e", variations: ["a", "b"], from: 0, to: 1, metrics: [])
         let subject = Conversions.Subject(
             space: AppSpace(appID: "app1", environment: .live), experiment: "e", bucketVersion: 0)
-        let wanted = [Conversions.Wanted(metric: .init(name: "m", kind: .proportion, event: "e"))]
+        let outdated = [Conversions.OutdatedMetric(metric: .init(name: "m", kind: .proportion, event: "e"))]
         for _ in 0..<2 {
-            #expect(try await conversions.sums(of: wanted, question, of: subject) { _, _ in nil } == ["m": .tooLarge])
+            #expect(try await conversions.sums(of: outdated, question, of: subject) { _, _ in nil } == ["m": .tooLarge])
         }
-        #expect(asked.withLock { $0 } == 1, "the second time it is paused")
+        #expect(calls.withLock { $0 } == 1, "the second time it is paused")
     }
 }

@@ -146,7 +146,7 @@ import Testing
         (#"{"name":"m","event":"e","covariate":true,"covariateDays":91}"#, "/metrics/0/covariateDays"),
         (#"{"name":"m","covariate":true,"covariateDays":7}"#, "/metrics/0/covariateDays"),
     ])
-    func `Contradictions in a metric's source are errors that name their place`(metric: String, path: String) throws {
+    func `A contradiction in a metric's source is an error that names its path`(metric: String, path: String) throws {
         let (_, findings) = ExperimentKind.read(try TestExperiment.json(#"{"metrics":[\#(metric)]}"#))
         #expect(findings.contains { $0.severity == .error && $0.path == path }, "\(findings)")
     }

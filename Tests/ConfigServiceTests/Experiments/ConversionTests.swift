@@ -79,7 +79,7 @@ import Testing
                     && answer["multipleExposures"] == "0")
             func expect(_ metric: String, _ control: String, _ dark: String) async throws {
                 #expect(
-                    try await services.kept(metric)
+                    try await services.storedSums(metric)
                         == JSONValue(parsing: #"{"control":{\#(control)},"dark":{\#(dark)}}"#.utf8), "\(metric)")
             }
             let (c, d) = (#""units":\#(control.count),"#, #""units":\#(dark.count),"#)
@@ -129,7 +129,7 @@ import Testing
                 Self.event("buy", #""userId":"\#(ben)""#, says: bens, price: "20"),
             ])
             func sums(_ metric: String, _ variation: String) async throws -> [String: String] {
-                guard case .object(let members)? = try await services.kept(metric)[variation] else { return [:] }
+                guard case .object(let members)? = try await services.storedSums(metric)[variation] else { return [:] }
                 return Dictionary(members.map { ($0.name, $0.value.text) }) { $1 }
             }
             var answer = try await services.results()

@@ -54,7 +54,7 @@ import Testing
         (#"{"state":"running"}"#, "state-changed", "/state"),
         (#"{"state":"decided","decision":{"variation":"dark"}}"#, "state-changed", "/state"),
     ])
-    func `Errors name their place`(changes: String, code: String, path: String) throws {
+    func `An error names its code and path`(changes: String, code: String, path: String) throws {
         let findings = ExperimentKind().check(
             try TestExperiment.json(changes), named: "checkout", in: TestExperiment.space())
         #expect(findings.contains { $0.severity == .error && $0.code == code && $0.path == path }, "\(findings)")

@@ -181,8 +181,8 @@ import Testing
             let exported = try await app.master("GET", "/config/export").text
             var other = app
             other.appID = "app2"
-            let taken = try await other.master("POST", "/config/import?publish=true", exported)
-            #expect(taken.status == 200 && taken["published.2.kind"] == #""experiment""#, "\(taken)")
+            let imported = try await other.master("POST", "/config/import?publish=true", exported)
+            #expect(imported.status == 200 && imported["published.2.kind"] == #""experiment""#, "\(imported)")
             #expect(try await other.master("GET", Self.path)["state"] == #""draft""#)
             #expect(try await Self.experiment(other)?.state == .draft)
             try #require(try await other.master("POST", Self.path + "/start").status == 200)
@@ -203,7 +203,7 @@ import Testing
         }
     }
 
-    @Test func `A draft that was deleted before publication counts when it is created again`() async throws {
+    @Test func `An experiment that was deleted as a draft counts units when it is created again`() async throws {
         try await Self.run { app in
             #expect(try await app.master("DELETE", Self.path, headers: ["if-match": "*"]).status == 204)
             try #require(
@@ -274,7 +274,7 @@ import Testing
         }
     }
 
-    @Test func `The calls require the right and work only on experiments`() async throws {
+    @Test func `Starting, stopping and deciding require the right, and work only on experiments`() async throws {
         try await Self.run { (app: ConfigApp) async throws in
             for call in ["start", "stop", "decide"] {
                 #expect(try await app.staff("POST", Self.path + "/" + call).isProblem(.forbidden))

@@ -118,7 +118,7 @@ import Testing
         }
     }
 
-    @Test func `Observations are stored once a day, and answered with exposures as units`() async throws {
+    @Test func `The last observations of a day are stored, and results count exposures as units`() async throws {
         try await Self.run { app in
             func put(_ metric: String, _ variations: String, _ asOf: Date) async throws -> Int {
                 let body = #"{"variations":\#(variations),"asOf":"\#(asOf.formatted(.iso8601))"}"#
@@ -163,7 +163,9 @@ import Testing
         (#"{"units":10,"sum":5,"sumOfSquares":5}"#, "sumOfSquares"), (#"[]"#, ""),
         (#"{"units":10,"sum":5,"mean":0.5}"#, "mean"),
     ])
-    func `Impossible sums of a proportion are refused by name`(sums: String, field: String) async throws {
+    func `Impossible sums of a proportion are refused, and the error names the field`(sums: String, field: String)
+        async throws
+    {
         try await Self.run { app in
             let body = #"{"control":{"units":10,"sum":5},"dark":\#(sums)}"#
             let suffix = field.isEmpty ? "" : "." + field
@@ -180,7 +182,9 @@ import Testing
         (#"{"units":10,"sum":5}"#, "sumOfSquares"), (#"{"units":10,"sum":50,"sumOfSquares":249}"#, "sumOfSquares"),
         (#"{"units":0,"sum":5,"sumOfSquares":9}"#, "sumOfSquares"),
     ])
-    func `Impossible sums of values are refused by name`(sums: String, field: String) async throws {
+    func `Impossible sums of values are refused, and the error names the field`(sums: String, field: String)
+        async throws
+    {
         try await Self.run { app in
             let body = #"{"variations":{"control":{"units":10,"sum":5,"sumOfSquares":9},"dark":\#(sums)}}"#
             let refused = try await app.master("PUT", Self.path + "/metrics/spent/observations", body)
@@ -191,7 +195,8 @@ import Testing
     @Test func `Impossible products, unknown variations and metrics, invalid times and missing parts are refused`()
         async throws
     {
-        try await Self.run(#"{"metrics":[{"name":"spent","kind":"mean","covariate":true}]}"#) { app in
+        let metrics = #"[{"name":"spent","kind":"mean","covariate":true},{"name":"bought","covariate":true}]"#
+        try await Self.run(#"{"metrics":\#(metrics)}"#) { app in
             let put = Self.path + "/metrics/spent/observations"
             func variations(_ products: Int) -> String {
                 let sums =
@@ -219,6 +224,12 @@ import Testing
             #expect(try await app.client("GET", Self.path + "/results").isProblem(.forbidden))
             #expect(try await app.postgres.query("SELECT 1 FROM config.observations").isEmpty)
             #expect(try await app.master("PUT", put, #"{"variations":\#(variations(3_000))}"#).status == 204)
+            // Two units whose value and covariate are the same: the highest possible covariance.
+            let same = #"{"units":2,"sum":1,"covariate":{"sum":1,"sumOfSquares":1},"sumOfProducts":1}"#
+            let accepted = try await app.master(
+                "PUT", Self.path + "/metrics/bought/observations",
+                #"{"variations":{"control":\#(same),"dark":\#(same)}}"#)
+            #expect(accepted.status == 204, "\(accepted)")
         }
     }
 }

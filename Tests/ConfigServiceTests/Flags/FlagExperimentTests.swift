@@ -66,7 +66,7 @@ import Testing
                     "POST", "/flags/evaluate", context, headers: ["x-device-id": "d1", "if-none-match": newTag]
                 ).status == 304)
 
-            // Each of them is recorded once.
+            // Each exposure is recorded once.
             try await eventually {
                 try await app.postgres.query("SELECT count(*) FROM config.exposures")[0].decode(0, as: Int.self) == 20
             }

@@ -81,7 +81,7 @@ import Testing
         ("/nothing", #"{"context":{"targetingKey":"u"}}"#, 404, "FLAG_NOT_FOUND"),
         ("", #"{"context":{"targetingKey":"\#(String(repeating: "x", count: 70_000))"}}"#, 400, "GENERAL"),
     ])
-    func `refusals have the form of the protocol`(_ path: String, _ body: String, _ status: Int, _ code: String)
+    func `errors have the form that OFREP specifies`(_ path: String, _ body: String, _ status: Int, _ code: String)
         async throws
     {
         try await ConfigApp.run { app in

@@ -68,7 +68,7 @@ import Testing
             #expect(try await app.master("DELETE", path, headers: ["if-match": "\"2\""]).status == 204)
             #expect(try await app.service.live.current(app.space)[key] == nil)
             #expect(try await app.master("GET", path).isProblem(.documentNotFound))
-            // A new document of the name continues the numbers of versions.
+            // A new document with the same name continues the version numbers.
             #expect(try await app.publish(.flags, "default", #"{"text":"again"}"#)["version"] == "5")
         }
     }
@@ -248,8 +248,8 @@ import Testing
 
             var other = app
             other.appID = "app2"
-            let taken = try await other.master("POST", "/config/import?publish=true", exported.text)
-            #expect(taken.status == 200 && taken["published.0.version"] == "1", "\(taken)")
+            let imported = try await other.master("POST", "/config/import?publish=true", exported.text)
+            #expect(imported.status == 200 && imported["published.0.version"] == "1", "\(imported)")
             #expect(try await other.master("GET", "/config/export").text == exported.text)
             #expect(try await other.master("POST", "/config/import", exported.text).isProblem(.conflict))
             #expect(try await other.master("POST", "/config/import?replace=true", exported.text).status == 200)
@@ -276,9 +276,9 @@ import Testing
             #expect(
                 try await app.staff("PUT", "/config/flags/new", "{}", rights: editor, headers: ["if-none-match": "*"])
                     .isProblem(.forbidden))
-            var other2 = app
-            other2.appID = "app2"
-            #expect(try await other2.master("GET", Self.path).isProblem(.documentNotFound))
+            var otherApp = app
+            otherApp.appID = "app2"
+            #expect(try await otherApp.master("GET", Self.path).isProblem(.documentNotFound))
             #expect(
                 try await app.master("GET", "/config/translation").isProblem(.notFound),
                 "a kind that this service does not have")
@@ -303,7 +303,7 @@ import Testing
             try await withThrowingTaskGroup(of: Void.self) { group in
                 for number in 1...8 {
                     group.addTask {
-                        _ = try await app.service.publisher.take(
+                        _ = try await app.service.publisher.publishImported(
                             #"{"text":"\#(number)"}"#,
                             Publisher.Request(
                                 key: DocumentKey(.flags, "default"), space: app.space,

@@ -84,8 +84,8 @@ struct TwoServices {
         return try #require(answer["experiments.checkout"]).filter { $0 != "\"" }
     }
 
-    /// The sums of a metric on which results were based, by variation.
-    func kept(_ metric: String) async throws -> JSONValue {
+    /// The stored sums of a metric, by variation.
+    func storedSums(_ metric: String) async throws -> JSONValue {
         let rows = try await config.postgres.query("SELECT content FROM config.observations WHERE metric = \(metric)")
         try #require(rows.count == 1)
         return try JSONValue(parsing: try rows[0].decode(0, as: String.self).utf8)

@@ -21,7 +21,7 @@ import Testing
         }
     }
 
-    @Test func `keys are listed by missing texts`() async throws {
+    @Test func `keys are filtered by missing texts, state, language and search`() async throws {
         try await Self.run { app in
             let cases: [(query: String, keys: [String])] = [
                 ("", ["a", "b", "c/d e"]), ("?missing=de", ["c/d e"]), ("?language=de&state=needs_review", ["b"]),
@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `a single key is edited against a revision`() async throws {
+    @Test func `a single key is changed only at the expected revision`() async throws {
         try await Self.run { app in
             let entry = #"{"localizations":{"en":{"stringUnit":{"value":"%@"}},"de":{"stringUnit":{"value":"%lld"}}}}"#
             let made = try await app.master("PUT", Self.path + "/keys/new", entry, headers: ["if-match": "\"1\""])

@@ -20,7 +20,7 @@ import Testing
     {
         let hole = BlackHole()
         var limits = LookupLimits()
-        (limits.underWay, limits.waiting, limits.pause) = (4, 40, .seconds(3_600))
+        (limits.concurrent, limits.waiting, limits.pause) = (4, 40, .seconds(3_600))
         try await ConfigApp.run(
             profiles: { _ in
                 await hole.call()

@@ -22,12 +22,12 @@ import Testing
 
     /// A storage service in which ada is an editor, and which cannot answer for eve.
     private final class Roles: Sendable {
-        private let requests = Mutex<[String]>([])
+        private let loaded = Mutex<[String]>([])
 
-        var asked: [String] { requests.withLock { $0 } }
+        var requests: [String] { loaded.withLock { $0 } }
 
         func load(_ request: UserDataRequest) throws -> UserRoles {
-            requests.withLock { $0.append("\(request.app) \(request.environment.rawValue) \(request.user)") }
+            loaded.withLock { $0.append("\(request.app) \(request.environment.rawValue) \(request.user)") }
             if request.user == "eve" { throw Away() }
             return UserRoles(roles: request.user == "ada" ? ["authors", "editors"] : [])
         }
@@ -55,7 +55,7 @@ import Testing
             try await app.publish(.flags, "default", Self.flags)
             let answer = try await Self.evaluate(app, user)
             #expect(answer["flags.editor.value"] == editor && answer["flags.outsider.value"] == outsider, "\(answer)")
-            #expect(roles.asked == (user.map { ["app1 live \($0)"] } ?? []))
+            #expect(roles.requests == (user.map { ["app1 live \($0)"] } ?? []))
         }
     }
 
@@ -71,10 +71,10 @@ import Testing
                     #"{"overrides":[{"when":{"user.id":"ada"},"patch":{"mainSettings":{"a":1}}}]}"#
                 ).status == 200)
             #expect(try await app.client("GET", "/remote/1.0", user: "ada")["mainSettings.a"] == "1")
-            #expect(roles.asked == [])
+            #expect(roles.requests == [])
             try await app.publish(.flags, "default", Self.flags)
             #expect(try await Self.evaluate(app, "ada")["flags.editor.value"] == "true")
-            #expect(roles.asked == ["app1 live ada"])
+            #expect(roles.requests == ["app1 live ada"])
         }
     }
 
@@ -110,7 +110,7 @@ import Testing
             // If the gateway names a user, storage's roles count.
             let named = try await app.gateway.acting(as: app.principal(.master, user: "ben")).post(
                 "/flags/evaluate", #"{"context":\#(Self.claim)}"#)
-            #expect(named["flags.editor.value"] == "false" && roles.asked == ["app1 live ben"], "\(named)")
+            #expect(named["flags.editor.value"] == "false" && roles.requests == ["app1 live ben"], "\(named)")
         }
     }
 
@@ -129,7 +129,7 @@ import Testing
                 let known = try await app.client("GET", "/remote/1.0", user: user, headers: ["if-none-match": tag])
                 #expect(known.status == 304 && known.header(HeaderName.generation) == nil, "\(known)")
             }
-            #expect(Set(roles.asked) == ["app1 live ada", "app1 live ben", "app1 live eve"])
+            #expect(Set(roles.requests) == ["app1 live ada", "app1 live ben", "app1 live eve"])
             let old = try await app.client("GET", "/remote/0.9", user: "ada")
             let tag = try #require(old.header("etag"))
             #expect(

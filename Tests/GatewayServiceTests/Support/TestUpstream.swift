@@ -30,7 +30,7 @@ final class TestUpstream: Sendable {
     private let connections = Connections()
 
     /// - Parameters:
-    ///   - port: nil for one that nobody else gets while nothing listens there.
+    ///   - port: Nil chooses one that no other process gets while nothing listens there.
     ///   - socket: Listens there instead of at a port.
     static func start(_ name: String = "one", port: Int? = nil, socket: String? = nil) async throws -> TestUpstream {
         let upstream = TestUpstream(name: name)
@@ -158,7 +158,7 @@ private final class UpstreamHandler: ChannelInboundHandler {
     }
 
     private func answer(_ context: ChannelHandlerContext) {
-        if path == "/generations" { return tellGeneration(context) }
+        if path == "/generations" { return answerFeed(context) }
         switch act {
         case "unchanged":
             let generation = upstream.generation ?? 0
@@ -220,13 +220,13 @@ private final class UpstreamHandler: ChannelInboundHandler {
     }
 
     /// Waits for another number for a while, like a feed.
-    private func tellGeneration(_ context: ChannelHandlerContext, turns: Int = 100) {
+    private func answerFeed(_ context: ChannelHandlerContext, turns: Int = 100) {
         let after = head?.uri.split(separator: "after=").last?.split(separator: "&").first.flatMap { Int64($0) } ?? -1
         guard let generation = upstream.generation else { return respond(context, .serviceUnavailable, "") }
         guard generation != after else {
             guard turns > 0 else { return respond(context, .noContent, "") }
             context.eventLoop.assumeIsolated().scheduleTask(in: .milliseconds(10)) {
-                self.tellGeneration(context, turns: turns - 1)
+                self.answerFeed(context, turns: turns - 1)
             }
             return
         }

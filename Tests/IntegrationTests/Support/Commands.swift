@@ -78,7 +78,7 @@ extension LocalServer {
 
 /// Two seconds are guaranteed; the limit is generous because the machine may be busy.
 func waitUntilOpen(_ client: Client) async throws {
-    try await eventually("the new credential opens", within: .seconds(180)) {
+    try await eventually("the new credential is accepted", within: .seconds(180)) {
         try await client.get("storage/Any").status == 200
     }
 }

@@ -17,7 +17,7 @@ enum Copies {
 }
 
 extension Trait where Self == ConditionTrait {
-    /// Skips what is about exactly one process where there are several copies. docs/SCALING.md lists what is skipped.
+    /// Skips tests of exactly one process when there are several copies. docs/SCALING.md lists them.
     static func oneCopy(_ reason: Comment) -> Self { .disabled(if: Copies.count > 1, reason) }
 }
 

@@ -32,13 +32,13 @@ enum Load {
     }
 }
 
-/// Records what clients were told under load.
-final class Book: Sendable {
+/// Records the answers that clients get under load.
+final class LoadResults: Sendable {
     struct Entries: Sendable {
         /// Ids of objects whose write was answered with 2xx.
         var acknowledged: Set<String> = []
         var successes = 0
-        /// Problems that ask for a retry (502, 503, 504), by code.
+        /// Problems that request a retry (502, 503, 504), by code.
         var problems: [String: Int] = [:]
         /// Connections refused or broken.
         var broken: [String: Int] = [:]
@@ -81,7 +81,7 @@ final class Book: Sendable {
     private static let maximumAttempts = 400
 }
 
-extension Book.Entries: CustomStringConvertible {
+extension LoadResults.Entries: CustomStringConvertible {
     fileprivate mutating func record(_ id: String?, _ reply: Reply) {
         switch reply.status {
         case 200, 201, 204:

@@ -52,7 +52,7 @@ final class LocalServer: Sendable {
         let supervisor = try launch(folder, port: port, environment: environment)
         do {
             var connection = try await waitUntilReady(supervisor, state)
-            // No test's machine is there.
+            // The public address that a test sets leads nowhere.
             if environment["MARTLET_PUBLIC_URL"] != nil { connection.url = "http://127.0.0.1:\(port)" }
             Gateways.register(Copies.of("gateway").compactMap { connection.services[$0] })
             return LocalServer(folder: folder, state: state, routes: routes, port: port, run: (supervisor, connection))

@@ -43,11 +43,11 @@ struct TestServer {
         return try await device().api.json(request)
     }
 
-    /// Waits until something holds that happens elsewhere, for two minutes at most.
+    /// Waits, for two minutes at most, until a condition holds that others bring about.
     static func wait(until holds: () async throws -> Bool) async throws {
         let end = Date().addingTimeInterval(120)
         while try await !holds() {
-            try #require(Date() < end, "It did not happen.")
+            try #require(Date() < end, "The condition did not hold within two minutes.")
             try await Task.sleep(nanoseconds: 20_000_000)
         }
     }

@@ -10,7 +10,7 @@ struct AndroidTextTests {
     }
 
     @Test(
-        "escapes, quotes and blanks",
+        "escapes, quotes and blanks are read, and survive a round trip",
         arguments: [
             (#"It\'s \"you\""#, #"It's "you""#), ("a\n   b", "a b"), (#""  kept  ""#, "  kept  "),
             (#"line\nbreak\tt"#, "line\nbreak\tt"), (#"\@user \?"#, "@user ?"),
@@ -52,7 +52,7 @@ struct AndroidTextTests {
         #expect(try CatalogueFormat.android.read(Array(xml.utf8), try RoundTripTests.options()) == catalogue)
     }
 
-    @Test("keys that are not resource names, and two that would become the same")
+    @Test("keys that are not resource names get unique ones, and are read back")
     func names() throws {
         var catalogue = Catalogue(sourceLanguage: try #require(LanguageTag("en")))
         let german = try #require(LanguageTag("de"))

@@ -25,7 +25,7 @@ struct OtherReaderTests {
         (.json, [".plain": [" Grüße, %1$@ 😀 "], ".dogs|==|plural.other": ["%lld Hunde"]]),
     ]
 
-    @Test("each format has the same meaning there", .enabled(if: python != nil), arguments: cases)
+    @Test("each exported file has the expected texts", .enabled(if: python != nil), arguments: cases)
     func read(format: CatalogueFormat, expected: [String: [String]]) async throws {
         let file = FileManager.default.temporaryDirectory.appendingPathComponent(
             "martlet-\(UUID()).\(format.fileExtension)")
@@ -39,8 +39,8 @@ struct OtherReaderTests {
                 case .array(let read): .array(read.filter { $0 != .string("") })
                 case let read: read
                 }
-            let wanted: JSONValue = forms.count == 1 ? .string(forms[0]) : .array(forms.map { .string($0) })
-            #expect(text == wanted, "\(key): \(found.text)")
+            let expectedText: JSONValue = forms.count == 1 ? .string(forms[0]) : .array(forms.map { .string($0) })
+            #expect(text == expectedText, "\(key): \(found.text)")
         }
     }
 

@@ -58,7 +58,7 @@ struct RefusedFileTests {
     }
 
     @Test(
-        "XML that fetches, explodes or does not end",
+        "XML that is malformed, too deep or declares entities is refused",
         arguments: [
             (
                 "<!DOCTYPE a [<!ENTITY x SYSTEM \"file:///etc/passwd\">]><resources><string name=\"a\">&x;</string></resources>",
@@ -89,7 +89,7 @@ struct RefusedFileTests {
         #expect(fault?.reason == reason)
     }
 
-    @Test("beyond the limits of keys, texts and bytes, and in another encoding")
+    @Test("files beyond a limit or in an unknown encoding are refused")
     func limits() throws {
         let options = try RoundTripTests.options()
         let keys = "{" + (0...LocalizationLimits.keys).map { "\"k\($0)\":\"v\"" }.joined(separator: ",") + "}"

@@ -37,7 +37,7 @@ struct RoundTripTests {
         CatalogueFormat.Options(language: LanguageTag(language), sourceLanguage: try #require(english))
     }
 
-    /// The part of a catalogue that a file of one language can hold: its usable texts, with the states of the format.
+    /// The texts of a language that a file can hold, without their states.
     private func part(
         _ format: CatalogueFormat, of catalogue: Catalogue, _ language: LanguageTag,
         keeps: (Entry, Localization) -> Bool
@@ -124,7 +124,7 @@ struct RoundTripTests {
     }
 
     @Test(
-        "the files of other tools, through the catalogue and back", .enabled(if: Vectors.areThere),
+        "files of other tools are unchanged after being read and written", .enabled(if: Vectors.areThere),
         arguments: [
             ("example.xcstrings", CatalogueFormat.xcstrings, 2), ("example_params.xcstrings", .xcstrings, 1),
             ("example_params_escaped.xcstrings", .xcstrings, 1),
@@ -150,7 +150,7 @@ struct RoundTripTests {
         return .object(members.map { .init($0.name, sorted($0.value)) }.sorted { $0.name < $1.name })
     }
 
-    @Test("the content of the fixtures", .enabled(if: Vectors.areThere))
+    @Test("files of other tools have the expected texts", .enabled(if: Vectors.areThere))
     func contents() throws {
         let english = try #require(Self.english)
         let strings = try CatalogueFormat.strings.read(try Vectors.bytes("Localizable.strings"), try Self.options("en"))

@@ -305,7 +305,7 @@ import Testing
         }
     }
 
-    @Test func `A storm of incidents delivers nothing twice, and accounts for everything`() async throws {
+    @Test func `After many failures nothing is delivered twice, and every message has an outcome`() async throws {
         try await withAPNs({
             $0.firstStreams = nil
             $0.maximumStreams = 50

@@ -102,7 +102,7 @@ import Testing
             key.privateKey.publicKey.pemRepresentation,
         ] {
             guard case .invalidPrivateKey? = error("ABC123DEFG", "TEAM123456", text) else {
-                return #expect(Bool(false), "taken: \(text)")
+                return #expect(Bool(false), "accepted: \(text)")
             }
         }
     }

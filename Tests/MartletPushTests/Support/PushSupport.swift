@@ -81,7 +81,7 @@ func withAPNs(
     }
 }
 
-/// A clock that runs on from the time it is set to.
+/// A clock that stands still until it is moved.
 final class MovedClock: Sendable {
     /// The clock starts in the middle of a provider token's lifetime.
     private let time = Mutex(Date(timeIntervalSince1970: 1_795_200_000 + 600))

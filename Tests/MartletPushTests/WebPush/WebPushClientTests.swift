@@ -111,7 +111,7 @@ import Testing
         }
     }
 
-    @Test func `A token is for one origin, is reused, and never expires on the way`() throws {
+    @Test func `A token is for one origin, is reused, and is replaced before it expires`() throws {
         let key = try key()
         let now = Date(timeIntervalSince1970: 1_795_200_000)
         let first = try key.authorization(for: "https://a.example", at: now)

@@ -25,7 +25,7 @@ enum Fixtures {
     }
 
     static func event(_ name: String, _ change: (JSONValue) -> JSONValue = { $0 }) throws -> Event {
-        guard let event = Event(Event.form(of: change(try json(name))), id: nil) else {
+        guard let event = Event(Event.sentryForm(of: change(try json(name))), id: nil) else {
             throw CocoaError(.coderInvalidValue)
         }
         return event

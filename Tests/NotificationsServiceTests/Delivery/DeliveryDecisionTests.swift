@@ -58,13 +58,13 @@ struct DeliveryDecisionTests {
 
     @Test func `a hold doubles while nothing succeeds, up to the requested pause, and ends with a success`() {
         var holds = Holds()
-        let place = Holds.Place(space: 1, service: .apns, isSandbox: false)
+        let target = Holds.Target(space: 1, service: .apns, isSandbox: false)
         var time = Self.start
         var lengths: [TimeInterval] = []
         for _ in 0..<5 {
-            let length = holds.backOff(place, upTo: 6, at: time)
+            let length = holds.backOff(target, upTo: 6, at: time)
             // Answers to earlier requests change nothing.
-            let rest = holds.backOff(place, upTo: 6, at: time + length / 2)
+            let rest = holds.backOff(target, upTo: 6, at: time + length / 2)
             #expect(rest == length / 2)
             lengths.append(length)
             time += length
@@ -76,9 +76,9 @@ struct DeliveryDecisionTests {
         #expect(holds.limit(1, [.apns], at: time - 1) == 0)
         #expect(holds.limit(1, [.apns, .fcm], at: time - 1) == nil)
         #expect(holds.limit(1, [.apns], at: time) == Holds.trialCount)
-        holds.clear([place])
+        holds.clear([target])
         #expect(holds.limit(1, [.apns], at: time) == nil)
-        _ = holds.backOff(Holds.Place(space: nil, service: .fcm, isSandbox: false), upTo: 60, at: time)
+        _ = holds.backOff(Holds.Target(space: nil, service: .fcm, isSandbox: false), upTo: 60, at: time)
         #expect(holds.limit(7, [.fcm], at: time) == 0)
     }
 
@@ -163,23 +163,23 @@ struct DeliveryDecisionTests {
     @Test func `a credential is broken after three refusals over at least half a minute without a success`() {
         var rejections = CredentialRejections()
         let (lane, rejectionPeriod) = (DeliveryLane(space: 1, service: .apns), Duration.seconds(30))
-        func notes(_ times: [TimeInterval], _ version: Date? = nil) -> [Bool] {
+        func results(_ times: [TimeInterval], _ version: Date? = nil) -> [Bool] {
             times.map {
                 rejections.record(lane, version: version, rejectionPeriod: rejectionPeriod, at: Self.start + $0)
             }
         }
-        #expect(notes([0, 1, 3, 29, 30]) == [false, false, false, false, true])
+        #expect(results([0, 1, 3, 29, 30]) == [false, false, false, false, true])
         rejections.clear(lane)
-        #expect(notes([100, 200, 201]) == [false, false, true])
+        #expect(results([100, 200, 201]) == [false, false, true])
         // Another key starts from zero.
-        #expect(notes([202, 260], Self.start) == [false, false])
+        #expect(results([202, 260], Self.start) == [false, false])
     }
 
     @Test func `after a hold, a few deliveries probe a browser's host until one is answered`() {
         var holds = Holds()
         let (slow, other) = (
-            Holds.Place(space: 1, service: .webpush, host: "slow"),
-            Holds.Place(space: 1, service: .webpush, host: "other")
+            Holds.Target(space: 1, service: .webpush, host: "slow"),
+            Holds.Target(space: 1, service: .webpush, host: "other")
         )
         #expect(holds.admit(slow, at: Self.start) == nil)
         _ = holds.backOff(slow, upTo: 60, at: Self.start)
@@ -205,7 +205,7 @@ struct DeliveryDecisionTests {
         #expect((0..<5).allSatisfy { warnings.record("a", at: Self.start + Double($0)) == nil })
         #expect(warnings.record("b", at: Self.start) == 1)
         #expect(warnings.record("a", at: Self.start + WarningLimiter.interval) == 6)
-        let told = (0..<5_000).filter { warnings.record("\($0)", at: Self.start + 301) != nil }.count
-        #expect(told < 1_001)
+        let logged = (0..<5_000).filter { warnings.record("\($0)", at: Self.start + 301) != nil }.count
+        #expect(logged < 1_001)
     }
 }

@@ -35,7 +35,7 @@ struct DeliveryJournalTests {
         let other = DeliveryJournal(in: directory)
         try other.begin()
         #expect(other.leftoverJournals().isEmpty, "the writer is still running")
-        journal.end(isKnown: false)
+        journal.end(isWritten: false)
         let left = try #require(other.leftoverJournals().first)
         let results = try left.results()
         #expect(results.map(\.verdict) == verdicts + [.ended(.failed, reason: "abc")])
@@ -46,23 +46,23 @@ struct DeliveryJournalTests {
         #expect(other.leftoverJournals().isEmpty, "the journal is in use")
         left.discard()
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).count == 1)
-        other.end(isKnown: true)
+        other.end(isWritten: true)
         #expect(try FileManager.default.contentsOfDirectory(atPath: directory).isEmpty)
         let mode = try FileManager.default.attributesOfItem(atPath: directory)[.posixPermissions] as? Int
         #expect(mode == 0o700)
     }
 
-    @Test func `unfinished deliveries are found among many finished ones`() throws {
+    @Test func `leftover journals are found among many that are in use`() throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let living = (0..<40).map { _ in DeliveryJournal(in: directory) }
         for journal in living { try journal.begin() }
         for name in ["a", "b", "c"] { try Data().write(to: URL(filePath: "\(directory)/\(name).journal")) }
         #expect(living[0].leftoverJournals().count == 3)
-        for journal in living { journal.end(isKnown: true) }
+        for journal in living { journal.end(isWritten: true) }
     }
 
     @Test(arguments: ["", "torn", "\n\n", "a\tb\tc\td\te\tf\tg\th\n", "\0\0\0\0\n"])
-    func `a torn or damaged line is skipped, and the others are read`(_ tail: String) throws {
+    func `a truncated or damaged line is skipped, and the others are read`(_ tail: String) throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let journal = DeliveryJournal(in: directory)
         try journal.begin()
@@ -98,7 +98,7 @@ struct DeliveryJournalTests {
         // The disk is not filled, however much waits.
         for _ in 0...DeliveryJournal.maximumSizeInBytes / one + 10 { journal.record(waiting) }
         #expect(try size() <= DeliveryJournal.maximumSizeInBytes)
-        journal.end(isKnown: true)
+        journal.end(isWritten: true)
     }
 
     @Test func `sending continues if the journal's directory cannot be created`() async throws {
@@ -124,8 +124,8 @@ struct DeliveryJournalTests {
         try await DeliveryWorld.run(setUp: { $0.delivery.journalDirectory = directory }) { world in
             try await world.install(50)
             let message = try await world.order(to: 1...50)
-            try await world.database.withSuperuser { somebody in
-                try await somebody.withTransaction { transaction in
+            try await world.database.withSuperuser { client in
+                try await client.withTransaction { transaction in
                     // Only the results of this message wait. A lock on the table would also stop statements that
                     // change no row of it, and with them whatever follows on their connection.
                     try await transaction.execute(
@@ -141,7 +141,7 @@ struct DeliveryJournalTests {
         }
     }
 
-    @Test func `after a death, only deliveries in flight are sent again, answered ones are not`() async throws {
+    @Test func `after a crash, only deliveries without an answer are sent again`() async throws {
         defer { try? FileManager.default.removeItem(atPath: directory) }
         let directory = directory
         try await DeliveryWorld.run(
@@ -149,7 +149,7 @@ struct DeliveryJournalTests {
         ) { world in
             try await world.install(300)
             let message = try await world.order(to: 1...300)
-            // An instance is killed that has sent 200 of them, of which 180 were accepted and 10 refused.
+            // An instance that has sent 200 of them is killed; 180 were accepted and 10 refused.
             let claims = try await DeliveryQueue(postgres: world.postgres).claim(
                 [ClaimShare(message: message, service: .apns, limit: 200)], lease: .seconds(3))
             #expect(claims.count == 200)
@@ -161,7 +161,7 @@ struct DeliveryJournalTests {
             var stale = DeliveryResult(claims[195], .failed("BadTopic"))
             stale.claim -= 1
             journal.record(stale)
-            journal.end(isKnown: false)
+            journal.end(isWritten: false)
             try await world.withCopy { _ async throws in
                 #expect(
                     try await world.end(of: message) == [

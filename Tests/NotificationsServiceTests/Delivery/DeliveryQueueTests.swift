@@ -26,13 +26,13 @@ struct DeliveryQueueTests {
             try await world.install(1)
             let message = try await world.order(to: 1...1)
             let first = try #require(try await claim(queue, message).first)
-            let back = DeliveryResult(first, .again(after: .zero, reason: "held", counts: false))
-            try await queue.write([back], within: .seconds(10))
+            let returned = DeliveryResult(first, .again(after: .zero, reason: "held", counts: false))
+            try await queue.write([returned], within: .seconds(10))
             let second = try #require(try await claim(queue, message).first)
             // The delivery was returned unsent, which counts as another claim, but not as another attempt.
             #expect(second.attempt == first.attempt && second.claim == first.claim + 1 && second.pushID == first.pushID)
-            for verdict in [back.verdict, .failed("late")] {
-                var late = back
+            for verdict in [returned.verdict, .failed("late")] {
+                var late = returned
                 late.verdict = verdict
                 try await queue.write([late], within: .seconds(10))
                 #expect(try await world.deliveries(of: message) == ["sending:held:1": 1])
@@ -55,13 +55,13 @@ struct DeliveryQueueTests {
             #expect(entries.count == 3)
             let other = world.database.client(for: "notifications")
             let busy = DeliveryWorld.installation(2)
-            let kept = try await other.withTransaction { transaction in
+            let renewed = try await other.withTransaction { transaction in
                 try await transaction.execute(
                     "UPDATE notifications.deliveries SET opened = now() WHERE installation = \(busy)")
                 return try await queue.renew(entries, lease: Self.lease, within: .seconds(20))
             }
             await other.close()
-            #expect(Set(kept) == Set(claims.filter { $0.installation != busy }.map(\.key)))
+            #expect(Set(renewed) == Set(claims.filter { $0.installation != busy }.map(\.key)))
             #expect(try await queue.renew(entries, lease: Self.lease, within: .seconds(20)).count == 3)
         }
     }

@@ -47,12 +47,12 @@ struct DeliveryRecordsTests {
             #expect(lines.count == 3)
             #expect(lines.first?.hasPrefix(#""installation","state","#) == true)
             #expect(lines.last?.hasPrefix(#""00000000-0000-0000-0000-000000000004","accepted""#) == true)
-            // No formula for a spreadsheet.
+            // A spreadsheet must not read it as a formula.
             #expect(!(try await app.master("GET", path + "/export")).text.contains(#""=Unregistered""#))
         }
     }
 
-    @Test func `deliveries can be read with the right to read the app's notifications`() async throws {
+    @Test func `deliveries can be read only with the right to read the app's notifications`() async throws {
         try await NotificationsApp.run { app in
             let message = try await prepare(app)
             let path = "/notifications/messages/\(message)/deliveries"

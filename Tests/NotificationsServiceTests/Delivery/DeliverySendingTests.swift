@@ -95,8 +95,8 @@ struct DeliverySendingTests {
         async throws
     {
         try await DeliveryWorld.run(setUp: { $0.delivery.rejectionPeriod = .seconds(1) }) { world in
-            let stranger = SimulatedKey()
-            try await world.put(try DeliveryWorld.apnsFile(stranger))
+            let unknownKey = SimulatedKey()
+            try await world.put(try DeliveryWorld.apnsFile(unknownKey))
             try await world.install(30)
             let message = try await world.order(to: 1...30)
             try await world.withCopy { _ async throws in
@@ -109,8 +109,8 @@ struct DeliverySendingTests {
                         $0.hasPrefix("queued:") && $0.hasSuffix(":0")
                     }
                 }
-                world.apns.trust(stranger)
-                try await world.put(try DeliveryWorld.apnsFile(stranger))
+                world.apns.trust(unknownKey)
+                try await world.put(try DeliveryWorld.apnsFile(unknownKey))
                 #expect(try await world.end(of: message) == ["accepted:1": 30])
             }
             #expect(world.apns.messageCountsByDeliveries == [1: 30])
@@ -134,8 +134,8 @@ struct DeliverySendingTests {
 
     @Test func `a broken credential is probed with single messages, and recovers by itself`() async throws {
         try await DeliveryWorld.run(setUp: { $0.delivery.rejectionPeriod = .seconds(1) }) { world in
-            let stranger = SimulatedKey()
-            try await world.put(try DeliveryWorld.apnsFile(stranger))
+            let unknownKey = SimulatedKey()
+            try await world.put(try DeliveryWorld.apnsFile(unknownKey))
             try await world.install(30)
             let message = try await world.order(to: 1...30)
             try await world.withCopy { copy async throws in
@@ -144,14 +144,14 @@ struct DeliverySendingTests {
                 try await world.wait { try await world.postgres.query(due).count == 1 }
                 try await world.wait { copy.service.delivery.sender.inFlightCount == 0 }
                 let before = world.apns.requestCount
-                // The hold ends: it is still refused, by one request, and later by none.
+                // The hold ends. One request is sent and refused; no more follow.
                 try await world.postgres.execute("UPDATE notifications.credentials SET next_try = now()")
                 try await world.wait { world.apns.requestCount > before }
                 try await world.wait { try await world.postgres.query(due).count == 1 }
                 try await Task.sleep(for: .milliseconds(500))
                 #expect(world.apns.requestCount == before + 1)
                 // The problem is fixed at Apple.
-                world.apns.trust(stranger)
+                world.apns.trust(unknownKey)
                 try await world.wait {
                     // Probed deliveries wait for their hold to end, while the clock runs on by itself.
                     try await world.postgres.execute(
@@ -252,10 +252,10 @@ struct DeliverySendingTests {
     }
 
     @Test func `a browser's host that does not answer does not delay others`() async throws {
-        let (browsers, silence) = (try await WebPushSimulator.start(), try Silence())
+        let (browsers, silent) = (try await WebPushSimulator.start(), try SilentPort())
         defer {
             browsers.stop()
-            silence.stop()
+            silent.stop()
         }
         try await DeliveryWorld.run { world in
             let vapid = VAPIDKey.makePrivateKey().withValue {
@@ -264,7 +264,7 @@ struct DeliverySendingTests {
             try await world.put(try JSONDecoder().decode(VAPIDKeyFile.self, from: try JSONEncoder().encode(vapid)))
             for number in 1...210 {
                 let one = browsers.subscribe()
-                let endpoint = number <= 200 ? silence.address + "/\(number)" : one.endpoint
+                let endpoint = number <= 200 ? silent.address + "/\(number)" : one.endpoint
                 try await world.install(
                     number, .webpush, token: endpoint, publicKey: one.publicKey, secret: one.authenticationSecret)
             }

@@ -60,7 +60,7 @@ struct DeliveryWorld: Sendable {
             return configuration
         }
         options.devices.hosts.outgoing = OutgoingClient(.anywhere)
-        // A slow machine must not cause second sends; tests of deaths expire leases themselves (`expireLeases`).
+        // A slow machine must not cause deliveries to be sent twice. Tests of crashes call `expireLeases`.
         options.delivery.lease = .seconds(3_600)
         options.delivery.pollInterval = .milliseconds(100)
         setUp(&options)
@@ -86,7 +86,7 @@ struct DeliveryWorld: Sendable {
         return try JSONDecoder().decode(APNsKeyFile.self, from: Data(file.utf8))
     }
 
-    // MARK: What is to be sent
+    // MARK: Messages to send
 
     /// Creates installations numbered from `first`; their APNs tokens are their numbers.
     func install(_ count: Int, from first: Int = 1) async throws {
@@ -139,10 +139,10 @@ struct DeliveryWorld: Sendable {
                 INSERT INTO notifications.messages (id, space, author, content, audience, state, is_paused, is_planned, planned, expires)
                 VALUES (\(id), \(space.id), 'service', \(content)::json, '{}', 'sending', \(paused), TRUE, \(numbers.count),
                     now() + \(expires.inMicroseconds) * interval '1 microsecond') RETURNING id),
-            told AS (SELECT pg_notify(\(DeliveryQueue.channel), ''))
+            notified AS (SELECT pg_notify(\(DeliveryQueue.channel), ''))
             INSERT INTO notifications.deliveries (message, installation, space, service)
             SELECT made.id, lpad(to_hex(n), 32, '0')::uuid, \(space.id), CASE WHEN \(isOld) THEN '' ELSE coalesce(i.service, 'apns') END
-            FROM made CROSS JOIN told CROSS JOIN generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
+            FROM made CROSS JOIN notified CROSS JOIN generate_series(\(numbers.lowerBound), \(numbers.upperBound)) AS n
             LEFT JOIN notifications.installations AS i ON i.space = \(space.id) AND i.id = lpad(to_hex(n), 32, '0')::uuid
             """)
         return id
@@ -204,7 +204,7 @@ struct DeliveryWorld: Sendable {
         }
     }
 
-    /// The current state, to show what a test waited for in vain.
+    /// The current state, recorded when a wait times out.
     private func deliverySummary() async throws -> [String] {
         try await postgres.query(
             """
@@ -262,7 +262,7 @@ struct DeliveryWorld: Sendable {
 }
 
 /// A port that accepts connections and never answers.
-struct Silence: Sendable {
+struct SilentPort: Sendable {
     private let socket: Int32
     let address: String
 

@@ -68,10 +68,10 @@ import Testing
             #expect(try await app.client("GET", "/push/key").isProblem(.credentialNotFound))
             let made = try await app.master(
                 "PUT", "/notifications/credentials/webpush", #"{"subject":"mailto:push@example.com"}"#)
-            let public_ = try await app.client("GET", "/push/key")
+            let shown = try await app.client("GET", "/push/key")
             #expect(
-                made.status == 200 && made["publicKey"] == public_["publicKey"]
-                    && public_["publicKey"]?.utf8.count == 89, "\(made) \(public_)")
+                made.status == 200 && made["publicKey"] == shown["publicKey"]
+                    && shown["publicKey"]?.utf8.count == 89, "\(made) \(shown)")
             let key = VAPIDKey.makePrivateKey().withValue { $0 }
             let own = try await app.master(
                 "PUT", "/notifications/credentials/webpush",

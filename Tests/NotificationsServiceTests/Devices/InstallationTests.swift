@@ -61,7 +61,7 @@ import Testing
                     && patched["push.registered"] == again["push.registered"])
             #expect(try await app.ask("PATCH", device, #"{"badge":0}"#)["badge"] == "0")
 
-            // No messages, please.
+            // The app wants no messages.
             let muted = try await app.ask("PATCH", device, #"{"push":null}"#)
             #expect(muted["push"] == "null" && muted.status == 200)
             #expect(

@@ -27,7 +27,7 @@ import Testing
         return devices
     }
 
-    @Test func `the team finds devices`() async throws {
+    @Test func `the team lists devices by each filter, page by page`() async throws {
         try await NotificationsApp.run { app in
             let devices = try await makeDevices(app)
             let cases: [(String, [Int])] = [
@@ -140,17 +140,17 @@ import Testing
             let waiting = try await app.order(
                 #"{"content":{"body":"b"},"audience":{"installations":["\#(theirs.id)","\#(others.id)"]},\#(NotificationsApp.quiet)}"#
             )
-            var places: [String] = []
+            var positions: [String] = []
             var erased: [String: Int] = [:]
             repeat {
-                let request = UserDataRequest(app: "app1", environment: .live, user: Self.user, after: places.last)
+                let request = UserDataRequest(app: "app1", environment: .live, user: Self.user, after: positions.last)
                 let erasure = try await app.service.devices.userData.erase(request)
                 erased.merge(erasure.erased, uniquingKeysWith: +)
                 #expect(erasure.erased.values.reduce(0, +) <= InstallationUserData.deliveriesPerSlice)
-                if let next = erasure.next { places.append(next) } else { break }
+                if let next = erasure.next { positions.append(next) } else { break }
             } while true
             #expect(erased == ["installations": 1, "deliveries": InstallationUserData.deliveriesPerSlice * 2 + 4])
-            #expect(places.count == 2 && Set(places).count == 2, "the same position twice would not end")
+            #expect(positions.count == 2 && Set(positions).count == 2, "the same position twice would not end")
             let rows = try await app.postgres.query(
                 """
                 SELECT count(*) FILTER (WHERE installation = \(theirs.id)), count(*) FILTER (WHERE installation = \(others.id) AND (receipt = 'r' OR state = 'queued')),
@@ -199,7 +199,7 @@ import Testing
             for device in [back, moved] { #expect(try await app.ask("GET", device)["push.service"] == "\"apns\"") }
             #expect(
                 try await app.ask("PUT", gone, TestDevice.ios(tokens[0]))["push.service"] == "\"apns\"",
-                "the app says it is there after all")
+                "the app has registered the token again")
         }
     }
 

@@ -46,11 +46,11 @@ struct BounceTests {
     @Test func `Internal services may query whether mail bounced, and a complaint does not count`() async throws {
         try await MailApp.run(OrderMailTests.options) { app in
             for (name, kind) in [("a", "hard"), ("b", "complaint"), ("c", "soft")] {
-                let noted = try await app.master(
+                let answer = try await app.master(
                     "POST", Self.path, #"{"address":"\#(name)@example.org","kind":"\#(kind)"}"#)
-                #expect(noted.status == 200)
+                #expect(answer.status == 200)
             }
-            let asked = "/internal/mail/returned"
+            let returnedPath = "/internal/mail/returned"
             func body(_ address: String, _ environment: String = "live", app: String = "app1") -> String {
                 #"{"app":"\#(app)","environment":"\#(environment)","address":"\#(address)"}"#
             }
@@ -60,17 +60,17 @@ struct BounceTests {
                 (body("d@example.org"), "false"),
                 (body("a@example.org", "test"), "false"), (body("a@example.org", app: "another"), "false"),
             ] {
-                let answer = try await service.post(asked, question)
+                let answer = try await service.post(returnedPath, question)
                 #expect(answer["isReturned"] == isReturned, "\(question)")
             }
             #expect(try await app.count("spaces") == 1)
             #expect(
-                try await service.post(asked, body("a@example.org", "dev")).isProblem(
+                try await service.post(returnedPath, body("a@example.org", "dev")).isProblem(
                     .invalidBody, field: "environment"))
             #expect(
-                try await service.post(asked, #"{"app":"app1","environment":"live"}"#).isProblem(
+                try await service.post(returnedPath, #"{"app":"app1","environment":"live"}"#).isProblem(
                     .invalidBody, field: "address"))
-            #expect(try await app.master("POST", asked, body("a@example.org")).isProblem(.forbidden))
+            #expect(try await app.master("POST", returnedPath, body("a@example.org")).isProblem(.forbidden))
         }
     }
 

@@ -129,7 +129,7 @@ import Testing
         }
     }
 
-    /// Drill: an app configures an internal address as its mail server.
+    /// Attack: an app configures an internal address as its mail server.
     @Test func `An app's mail server at an internal address is contacted only if the operator allows it`()
         async throws
     {
@@ -144,7 +144,7 @@ import Testing
         }
     }
 
-    /// Drill: values that try to become headers or recipients.
+    /// Attack: values that try to become headers or recipients.
     @Test func `No value can become a header`() async throws {
         try await MailApp.run { app in
             let (address, eve) = (MailApp.address(), MailApp.address())

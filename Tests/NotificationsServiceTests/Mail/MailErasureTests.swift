@@ -110,14 +110,14 @@ struct MailErasureTests {
                 SELECT gen_random_uuid(), \(try await app.space.id), 'service', \(MailApp.ada), 'sent', now() FROM generate_series(1, \(rows))
                 """)
             var request = UserDataRequest(app: app.appID, environment: .live, user: MailApp.ada)
-            var (slots, erased) = ([String?](), 0)
+            var (positions, erased) = ([String?](), 0)
             repeat {
                 let slice = try await app.service.userData.erase(request)
                 erased += slice.erased["mails"] ?? 0
-                slots.append(slice.next)
+                positions.append(slice.next)
                 request.after = slice.next
-            } while request.after != nil && slots.count < 20
-            #expect(erased == rows && Set(slots).count == slots.count, "\(slots)")
+            } while request.after != nil && positions.count < 20
+            #expect(erased == rows && Set(positions).count == positions.count, "\(positions)")
         }
     }
 

@@ -15,15 +15,15 @@ struct MailServerLoadTests {
     }
 
     @Test func `An unresponsive server is paused, twice as long each time, until it answers`() {
-        var (load, now, rests) = (MailServerLoad(), start, [Duration]())
+        var (load, now, pauses) = (MailServerLoad(), start, [Duration]())
         for _ in 0..<6 {
             #expect(load.enter("dead", at: now) == nil)
             load.leave("dead", didAnswer: false, took: .seconds(1), at: now)
-            let rest = load.enter("dead", at: now) ?? .zero
-            rests.append(rest)
-            now += rest
+            let pause = load.enter("dead", at: now) ?? .zero
+            pauses.append(pause)
+            now += pause
         }
-        #expect(rests == [.seconds(15), .seconds(30), .seconds(60), .seconds(120), .seconds(120), .seconds(120)])
+        #expect(pauses == [.seconds(15), .seconds(30), .seconds(60), .seconds(120), .seconds(120), .seconds(120)])
         #expect(load.enter("dead", at: now) == nil)
         // One at a time until there is an answer.
         #expect(load.enter("dead", at: now) != nil)

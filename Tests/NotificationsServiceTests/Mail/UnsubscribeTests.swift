@@ -56,7 +56,7 @@ struct UnsubscribeTests {
         }
     }
 
-    /// Drill: links that are invented, changed, or from another server.
+    /// Attack: links that are invented, changed, or from another server.
     @Test func `Only links from this server work, and an address cannot be read from one`() async throws {
         try await MailApp.run { app in
             let good = try await path(app, "ada@example.org")

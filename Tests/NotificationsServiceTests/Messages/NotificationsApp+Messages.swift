@@ -59,7 +59,7 @@ extension NotificationsApp {
         }
     }
 
-    /// Stores credentials for all push services that cannot be used: messages are created, and their deliveries wait.
+    /// Stores unusable credentials for all push services: messages are created, and their deliveries wait.
     func storeCredentials() async throws {
         try await postgres.execute(
             """

@@ -11,7 +11,7 @@ import Testing
 struct PlanningTests {
     private static var nextMonth: String { Date().addingTimeInterval(30 * 86_400).rfc3339 }
 
-    @Test func `an audience of many pages is planned once, each device for itself`() async throws {
+    @Test func `an audience of many pages is planned with one delivery for each device`() async throws {
         try await NotificationsApp.run { app in
             let count = MessagePlanner.pageSize * 2 + 17
             try await app.install(count)

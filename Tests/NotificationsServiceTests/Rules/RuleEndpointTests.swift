@@ -114,7 +114,7 @@ import Testing
         }
     }
 
-    @Test func `a rule on changes needs the end of storage's log`() async throws {
+    @Test func `a rule on changes is refused while storage is unavailable`() async throws {
         var options = NotificationsOptions(internalSecret: NotificationsApp.internalSecret)
         options.rules.storage.url = URL(string: "http://127.0.0.1:1")!
         try await NotificationsApp.run(options) { app in
@@ -163,15 +163,15 @@ import Testing
             #expect(try await app.master("PUT", "/notifications/rules/crashes", rule).status == 201)
             let service = app.gateway.acting(as: .service("analytics"))
             let id = UUID().uuidString
-            func tell(_ id: String, _ kind: String) async throws -> Answer {
+            func report(_ id: String, _ kind: String) async throws -> Answer {
                 let alert = #"{"alert":{"name":"Crashes","kind":"\#(kind)"},"issues":[{"title":"ZeroDivisionError"}]}"#
                 return try await service.post(
                     "/internal/notifications/alerts",
                     #"{"app":"app1","environment":"live","id":"\#(id)","alert":\#(JSONValue.quote(alert))}"#)
             }
-            #expect(try await tell(id, "newIssue")["rules"] == "1")
-            #expect(try await tell(id, "newIssue")["rules"] == "0")
-            #expect(try await tell(UUID().uuidString, "rate")["rules"] == "0")
+            #expect(try await report(id, "newIssue")["rules"] == "1")
+            #expect(try await report(id, "newIssue")["rules"] == "0")
+            #expect(try await report(UUID().uuidString, "rate")["rules"] == "0")
             let sent = try await app.postgres.query(
                 "SELECT content ->> 'title', content ->> 'body' FROM notifications.messages")
             #expect(sent.count == 1)
@@ -192,7 +192,7 @@ import Testing
         }
         try await RulesApp.run { app in
             let made = try await app.rule(
-                "told", #"{"when":{"collection":"Notes","events":["deleted"]},"webhook":{"url":"\#(receiver.url)"}}"#)
+                "notes", #"{"when":{"collection":"Notes","events":["deleted"]},"webhook":{"url":"\#(receiver.url)"}}"#)
             guard case .string(let text) = made.json?["secret"], let secret = WebhookSecret(text) else {
                 throw HTTPFailure(answer: made)
             }
@@ -218,12 +218,13 @@ import Testing
                         == secret.signature(id: id, timestamp: time, body: Data(one.body.utf8)))
             }
             try await eventually("the run has its outcome") {
-                try await app.app.master("GET", "/notifications/rules/told/runs")["data.0.delivery.state"] == "\"done\""
+                try await app.app.master("GET", "/notifications/rules/notes/runs")["data.0.delivery.state"]
+                    == "\"done\""
             }
             let changed = try await app.rule(
-                "told", #"{"when":{"collection":"Notes","events":["deleted"]},"webhook":{"url":"\#(receiver.url)"}}"#)
+                "notes", #"{"when":{"collection":"Notes","events":["deleted"]},"webhook":{"url":"\#(receiver.url)"}}"#)
             #expect(changed["secret"] == nil)
-            #expect(try await app.app.master("POST", "/notifications/rules/told/secret")["secret"] != nil)
+            #expect(try await app.app.master("POST", "/notifications/rules/notes/secret")["secret"] != nil)
         }
     }
 }

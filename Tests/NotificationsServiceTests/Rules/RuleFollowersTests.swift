@@ -280,15 +280,15 @@ import Testing
 
     @Test func `a persistent failure is logged at first, and then once an hour`() {
         var tracker = FailureTracker()
-        let said = (0..<100).filter { _ in tracker.recordFailure() }
-        #expect(said == [0])
+        let logged = (0..<100).filter { _ in tracker.recordFailure() }
+        #expect(logged == [0])
         tracker.reset()
         #expect(!tracker.shouldStoreFailure)
-        let notes = (1...60).filter { _ in
+        let stored = (1...60).filter { _ in
             _ = tracker.recordFailure()
             return tracker.shouldStoreFailure
         }
-        #expect(notes == [6, 12, 24, 36, 48, 60])
+        #expect(stored == [6, 12, 24, 36, 48, 60])
     }
 
     @Test

@@ -52,7 +52,7 @@ import Testing
         return found.withLock { $0 }
     }
 
-    @Test func `a backlog is not a flood: changes written over hours are all sent, however quickly they are caught up`()
+    @Test func `changes written over hours are all sent, however quickly a backlog is processed`()
         async throws
     {
         let actions = (0..<700).map { TimedChange(object: "Notes/n\($0)", seconds: Double($0) * 31) }
@@ -77,7 +77,7 @@ import Testing
     }
 
     @Test func `a slow loop ends within the hour`() async throws {
-        // Forty objects with eight runs a second: twelve a minute for each.
+        // One of forty objects that a loop changes eight times a second: twelve times a minute.
         let actions = (0..<625).map { TimedChange(object: "Notes/n7", seconds: Double($0) * 5) }
         let found = try await outcomes("", actions)
         #expect(found["acted"] == RuleLimits.actionsPerObjectAndHour && found["loop"] == 1, "\(found)")

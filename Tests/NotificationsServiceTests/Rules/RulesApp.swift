@@ -91,7 +91,7 @@ struct RulesApp: Sendable {
         ).map { try $0.decode(0) }
     }
 
-    /// `outcome cause-kind` for a rule's runs, oldest first.
+    /// The outcomes of a rule's runs, oldest first.
     func outcomes(of rule: String) async throws -> [String] {
         try await app.postgres.query("SELECT outcome FROM notifications.rule_runs WHERE rule = \(rule) ORDER BY id").map
         { try $0.decode(0) }

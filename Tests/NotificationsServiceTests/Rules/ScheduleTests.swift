@@ -41,7 +41,7 @@ import Testing
 
     @Test func `a rule acts once at each due time, on any number of instances`() async throws {
         try await NotificationsApp.run { app in
-            // Four weeks, so that no time is due by itself.
+            // Every four weeks, so that nothing becomes due during the test.
             let body =
                 #"{"when":{"every":{"minutes":40320}},"to":[{"audience":{"everyone":true}}],"content":{"title":"{{at}}"}}"#
             #expect(try await app.master("PUT", "/notifications/rules/tick", body).status == 201)

@@ -16,7 +16,7 @@ import Testing
     /// A GIF of one red pixel (GIF87a).
     private static let gif = Data(base64Encoded: "R0lGODdhAQABAPAAAP8AAAAAACwAAAAAAQABAAACAkQBADs=")!
 
-    /// Runs `body` while an instance of the service asks the app's scanner.
+    /// Runs `body` while an instance of the service calls the app's scanner.
     private func scanning(_ app: StorageApp, _ body: () async throws -> Void) async throws {
         let client = app.database.client(for: "storage", maximumConnections: 2)
         let copy = StorageService(
@@ -160,7 +160,9 @@ import Testing
     @Test(arguments: [
         (500, ""), (410, ""), (404, ""), (200, ""), (200, #"{"allow":"yes"}"#), (202, #"{"allow":true}"#),
     ])
-    func `without a verdict a file stays unreadable, and that is listed`(_ status: Int, _ answer: String) async throws {
+    func `without a verdict a file stays unreadable, and the dead delivery is listed`(_ status: Int, _ answer: String)
+        async throws
+    {
         let app = try await StorageApp()
         let scanner = try await HookReceiver { _ in (status, answer) }
         try await app.hook("scan", "scanFile", at: scanner)
@@ -173,7 +175,7 @@ import Testing
         #expect(try await app.master.get("/hooks/scan/deliveries?state=dead")["data.0.object"] == #""a.txt""#)
         let failures = try await app.master.get("/hooks/scan/failures")
         #expect((failures["count"] == "0") == (status == 202), "\(failures)")
-        #expect(try await app.master.get("/hooks/scan")["enabled"] == "true", "410 does not open the door")
+        #expect(try await app.master.get("/hooks/scan")["enabled"] == "true", "410 does not disable the scanner")
         #expect(try await app.client.send("PUT", "/upload/b.txt", "1")["state"] == #""scanning""#)
     }
 

@@ -65,9 +65,9 @@ import Testing
         _ = try await app.testClient.send("PUT", "/upload/f", "of test")
         let made = try await (environment == .test ? app.testClient : app.client).post("/upload-link/f", "{}")
         let link = "/" + (try #require(made["path"])).dropFirst().dropLast()
-        for asked in AppEnvironment.allCases {
+        for requested in AppEnvironment.allCases {
             #expect(
-                try await app.client.acting(as: app.principal(.link, asked)).get(link).text
+                try await app.client.acting(as: app.principal(.link, requested)).get(link).text
                     == "of \(environment.rawValue)")
         }
     }

@@ -346,20 +346,20 @@ import Testing
         async throws
     {
         let app = try await Self.app(StorageApp())
-        func ask(_ what: String, after place: String? = nil) async throws -> Answer {
+        func call(_ what: String, after place: String? = nil) async throws -> Answer {
             let request = UserDataRequest(app: app.id, environment: .live, user: "ann", after: place)
             return try await app.acting(as: .service("auth")).post(
                 "/internal/users/\(what)", String(decoding: try JSONEncoder().encode(request), as: UTF8.self))
         }
         var (lines, place) = ("", String?.none)
         repeat {
-            let answer = try await ask("export", after: place)
+            let answer = try await call("export", after: place)
             lines += answer.text
             place = answer.header(HeaderName.next)
         } while place != nil
         #expect(lines.filter { $0 != " " }.contains(#""objectId":"m1","key":"secret""#), "\(lines)")
         repeat {
-            let answer = try await ask("erase", after: place)
+            let answer = try await call("erase", after: place)
             place = try JSONDecoder().decode(UserErasure.self, from: Data(answer.text.utf8)).next
         } while place != nil
         for key in ["photo", "list", "own"] {

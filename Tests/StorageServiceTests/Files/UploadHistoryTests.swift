@@ -35,10 +35,10 @@ import Testing
             return try await group.next()
         }
         #expect(status == (method == "PATCH" ? 200 : 204))
-        let noted = try await app.superuser.query("SELECT readers::text FROM \(uploads) ORDER BY id").map {
+        let recorded = try await app.superuser.query("SELECT readers::text FROM \(uploads) ORDER BY id").map {
             try $0.decode(0, as: String?.self)
         }
-        #expect(noted == [readers, readers])
+        #expect(recorded == [readers, readers])
     }
 }
 

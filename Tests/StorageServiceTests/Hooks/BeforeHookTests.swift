@@ -9,8 +9,8 @@ import Testing
 @testable import StorageService
 
 @Suite struct BeforeHookTests {
-    @Test("a hook is asked before each kind of write, and gets the state before and after")
-    func questions() async throws {
+    @Test("a hook is called before each kind of write, and gets the state before and after")
+    func calls() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
         try await app.hook("save", "beforeSave", "Notes", at: receiver)
@@ -30,24 +30,24 @@ import Testing
             try await ada.patch("/storage/Notes/b?upsert=true", #"{"n":{"__op":"Increment","amount":2}}"#).status == 201
         )
         #expect(try await ada.post("/storage/Other", "{}").status == 201)
-        let asked = receiver.received
-        try #require(asked.count == 7)
+        let calls = receiver.received
+        try #require(calls.count == 7)
         #expect(
-            asked.map { $0["event"] }
+            calls.map { $0["event"] }
                 == ["Save", "Save", "Save", "Save", "Delete", "Delete", "Save"].map { "\"before\($0)\"" })
         let first =
             #"{"event":"beforeSave","hook":"save","collection":"Notes","object":{"_id":"a","n":1,"_readers":["ada"]},"#
-        #expect(asked[0].body == first + #""original":null,"user":"ada","master":false}"#)
-        #expect(asked[1]["object.n"] == "3" && asked[1]["object.t"] == "\"x\"" && asked[1]["original.n"] == "1")
-        #expect(asked[1]["object._id"] == "\"a\"" && asked[1]["object._readers"] == #"["ada"]"#)
+        #expect(calls[0].body == first + #""original":null,"user":"ada","master":false}"#)
+        #expect(calls[1]["object.n"] == "3" && calls[1]["object.t"] == "\"x\"" && calls[1]["original.n"] == "1")
+        #expect(calls[1]["object._id"] == "\"a\"" && calls[1]["object._readers"] == #"["ada"]"#)
         #expect(
-            asked[2]["object.n"] == nil && asked[2]["object.z"] == "1"
-                && asked[2]["object._readers"] == #"["ada","ben"]"#)
-        #expect(asked[2]["original._readers"] == #"["ada"]"#)
-        #expect(asked[3]["object.z"] == "2" && asked[3]["original.z"] == "1")
-        #expect(asked[4]["object"] == "null" && asked[4]["original.z"] == "2" && asked[4]["user"] == "\"ada\"")
-        #expect(asked[5]["original._id"] == "\"a\"" && asked[5]["master"] == "true" && asked[5]["user"] == "null")
-        #expect(asked[6]["object.n"] == "2" && asked[6]["original"] == "null")
+            calls[2]["object.n"] == nil && calls[2]["object.z"] == "1"
+                && calls[2]["object._readers"] == #"["ada","ben"]"#)
+        #expect(calls[2]["original._readers"] == #"["ada"]"#)
+        #expect(calls[3]["object.z"] == "2" && calls[3]["original.z"] == "1")
+        #expect(calls[4]["object"] == "null" && calls[4]["original.z"] == "2" && calls[4]["user"] == "\"ada\"")
+        #expect(calls[5]["original._id"] == "\"a\"" && calls[5]["master"] == "true" && calls[5]["user"] == "null")
+        #expect(calls[6]["object.n"] == "2" && calls[6]["original"] == "null")
     }
 
     @Test(
@@ -103,22 +103,22 @@ import Testing
         try await app.expectRefusal(.hookFailed) { try await app.client.post("/storage/Notes", #"{"_id":"a"}"#) }
     }
 
-    @Test("several hooks are asked in the order of their names, and each gets the result of the one before")
+    @Test("several hooks are called in the order of their names, and each gets the result of the one before")
     func order() async throws {
         let app = try await StorageApp()
-        let asked = Mutex<[String]>([])
+        let calls = Mutex<[String]>([])
         let receiver = try await HookReceiver { request in
             let (hook, trail) = (request["hook"] ?? "", request["object.trail"] ?? "")
-            asked.withLock { $0.append(hook + trail) }
+            calls.withLock { $0.append(hook + trail) }
             return (200, #"{"object":{"trail":"\#(trail.filter(\.isLetter))\#(hook.filter(\.isLetter))"}}"#)
         }
         for name in ["c", "a", "b"] { try await app.hook(name, "beforeSave", "Notes", at: receiver) }
         let made = try await app.client.post("/storage/Notes", #"{"trail":""}"#)
         #expect(made["trail"] == "\"abc\"")
-        #expect(asked.withLock { $0 } == [#""a""""#, #""b""a""#, #""c""ab""#])
+        #expect(calls.withLock { $0 } == [#""a""""#, #""b""a""#, #""c""ab""#])
     }
 
-    @Test("a hook is not asked about forbidden writes, and its answer reveals nothing that the caller may not see")
+    @Test("a hook is not called for forbidden writes, and its answer reveals nothing that the caller may not see")
     func rights() async throws {
         let app = try await StorageApp()
         _ = try await app.master.post("/storage/Notes", #"{"_id":"secret","_readers":["ada"],"_writers":["ada"]}"#)
@@ -143,10 +143,10 @@ import Testing
         #expect(receiver.received.isEmpty)
         #expect(
             try await app.master.delete("/storage/Notes/secret").isProblem(.hookRefused),
-            "the master key is asked about as well")
+            "the hook is called for the master key, too")
     }
 
-    @Test("a hook may itself read and write, because nothing is locked while it is asked", .timeLimit(.minutes(5)))
+    @Test("a hook may itself read and write, because nothing is locked during its call", .timeLimit(.minutes(5)))
     func nothingHeld() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Notes", #"{"_id":"a","n":0}"#)
@@ -171,7 +171,7 @@ import Testing
         #expect(try await app.client.get("/storage/Notes/a")["n"] == "20")
     }
 
-    @Test("a repeated idempotency key gets the same answer, whatever the hook says now")
+    @Test("a repeated idempotency key gets the same answer, whatever the hook would answer now")
     func idempotency() async throws {
         let app = try await StorageApp()
         let refuses = Mutex(false)
@@ -188,7 +188,7 @@ import Testing
         #expect(receiver.received.count == 1)
     }
 
-    @Test("a batch asks for each of its objects")
+    @Test("a batch calls the hook for each of its objects")
     func batches() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { $0["object.bad"] == nil ? (200, "{}") : (400, #"{"error":"bad"}"#) }
@@ -206,7 +206,7 @@ import Testing
         }
     }
 
-    @Test("a bulk post asks for each of its objects, stores them as the hook wants, and is atomic")
+    @Test("a bulk post calls the hook for each of its objects, stores them as the hook wants, and is atomic")
     func bulk() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { message in
@@ -233,7 +233,7 @@ import Testing
         #expect(try await app.client.post("/storage/all/Other", #"[{"bad":1}]"#).status == 201)
     }
 
-    @Test("a bulk post with a key asks once")
+    @Test("a repeated bulk post with a key does not call the hook again")
     func bulkIdempotency() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver { _ in (200, "{}") }

@@ -85,7 +85,7 @@ import Testing
         #expect(try await app.master.post("/functions/large").isProblem(.hookFailed))
     }
 
-    @Test("unknown functions, invalid JSON and large bodies are refused, and the hook is not asked")
+    @Test("unknown functions, invalid JSON and large bodies are refused, and the hook is not called")
     func refusals() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
@@ -121,12 +121,12 @@ import Testing
         #expect(try await client.post("/functions/f").status == 200)
     }
 
-    @Test("calls beyond the limit of concurrent ones are told to retry")
+    @Test("calls beyond the limit of concurrent ones are refused, with a time to retry")
     func busy() async throws {
         let app = try await StorageApp()
-        let hole = BlackHole()
+        let silent = BlackHole()
         let receiver = try await HookReceiver { _ in
-            await hole.call()
+            await silent.call()
             return (200, "{}")
         }
         try await app.hook("f", "function", at: receiver)
@@ -141,7 +141,7 @@ import Testing
             for try await status in group {
                 statuses.append(status)
                 // The others hang until then.
-                if statuses.count == 3 { hole.end() }
+                if statuses.count == 3 { silent.end() }
             }
             return statuses
         }

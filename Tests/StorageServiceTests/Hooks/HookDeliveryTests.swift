@@ -156,7 +156,7 @@ import Testing
             all.count { $0["state"] == .string("dead") } == receiver.received.count && all.count == 40, "\(all.count)")
     }
 
-    @Test("a hook that asks for a pause gets it")
+    @Test("a hook that requests a pause gets it")
     func retryAfter() async throws {
         let app = try await StorageApp()
         let times = Mutex<[ContinuousClock.Instant]>([])
@@ -174,8 +174,8 @@ import Testing
             _ = try await app.client.post("/storage/Notes", #"{"_id":"a"}"#)
             try await wait { try await deliveries(app, of: "saved", "?state=done").count == 1 }
         }
-        let told = times.withLock { $0 }
-        #expect(told.count == 2 && told[1] - told[0] >= .seconds(1.9))
+        let calls = times.withLock { $0 }
+        #expect(calls.count == 2 && calls[1] - calls[0] >= .seconds(1.9))
     }
 
     @Test("a hook follows its collection to a new name")
@@ -221,9 +221,9 @@ import Testing
             try await receiver.wait(for: 351)
             try await Task.sleep(for: .milliseconds(300))
         }
-        let told = receiver.received.compactMap { $0["object._id"] }
-        #expect(told.count == 351 && Set(told).count == 351)
-        #expect(told.contains("\"late\""))
+        let delivered = receiver.received.compactMap { $0["object._id"] }
+        #expect(delivered.count == 351 && Set(delivered).count == 351)
+        #expect(delivered.contains("\"late\""))
     }
 
     @Test("a delivery of a dead instance is made by another when its lease expires")

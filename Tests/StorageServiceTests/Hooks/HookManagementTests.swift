@@ -160,9 +160,10 @@ import Testing
         }
         #expect(try await app.master.put("/hooks/a", #"{"event":"function","url":"\#(receiver.url)"}"#).status == 200)
         #expect(try await strict(app, settings).post("/functions/a").isProblem(.hookFailed))
-        var lied = Self.strictSettings
-        settings(&lied)
-        let service = StorageService(postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: lied)
+        var misleading = Self.strictSettings
+        settings(&misleading)
+        let service = StorageService(
+            postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: misleading)
         let hook = try await service.hooks.find(try HookName("a"), of: try app.space())
         let outcome = try await service.hookClient.send(ByteBuffer(), id: "x", to: hook, in: try app.space())
         #expect(outcome == WebhookOutcome(.privateAddress))

@@ -285,7 +285,7 @@ extension StorageApp {
         #expect(try await master.get("/storage/_User/eve")["city"] == #""New""#)
     }
 
-    @Test func `only our own processes send users, of an app and within limits`() async throws {
+    @Test func `only internal services send users, of an app and within limits`() async throws {
         let app = try await StorageApp()
         let body = #"{"app":"\#(app.id)","environment":"live","users":[]}"#
         for caller in [app.client, app.user("x"), app.master] {

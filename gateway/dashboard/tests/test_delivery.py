@@ -239,7 +239,7 @@ class DeliveryTests(BrowserTests):
         self.page.get_by_label("Share that takes part, in percent").fill("33.3")
         self.page.get_by_label("Shares no units with other tests").check()
         self.page.get_by_label("Namespace", exact=True).fill("search")
-        self.page.get_by_label("Its part to, in percent").fill("25")
+        self.page.get_by_label("End of its part, in percent").fill("25")
         self.page.get_by_label("Units of each variation, at least").fill("500")
         for _ in range(2):
             self.button("Add a metric").click()

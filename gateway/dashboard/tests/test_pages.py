@@ -31,7 +31,7 @@ class PageTests(BrowserTests):
         self.page.get_by_label("Password you were given").fill("a first password")
         self.page.get_by_label("New password").fill("a better password")
         self.page.get_by_label("Once more").fill("a better one")
-        self.see("The two are different.")
+        self.see("The passwords are different.")
         self.page.get_by_label("Once more").fill("a better password")
         self.button("Save and continue").click()
         pages = self.page.get_by_role("navigation", name="Pages")

@@ -93,7 +93,7 @@ extension Napton {
 }
 
 /// A network on which somebody changes the server's answers.
-struct Meddler: HTTPTransport {
+struct TamperingNetwork: HTTPTransport {
     private static let network = URLSessionTransport()
 
     /// Called with the path of a request and the text of the answer; returns the changed text.

@@ -183,7 +183,7 @@ public struct NaptonStory: Sendable {
     func refuse(
         _ what: String, on folder: URL, _ change: @escaping @Sendable (_ path: String, _ text: String) -> String
     ) async throws {
-        let ann = Napton(Napton.kickIn, on: phone(folder, Meddler(change: change)))
+        let ann = Napton(Napton.kickIn, on: phone(folder, TamperingNetwork(change: change)))
         try await story.refuses(.definitionRefused, what) { try await ann.loader.refresh() }
         let offline = Napton(Napton.kickIn, on: phone(folder, NoConnection()))
         let event = try await screens(offline).event

@@ -30,7 +30,7 @@ public struct OfflineLoad: Sendable {
         try await load.fill()
         let folder = Scratch.folder()
         let sync = try await load.synchronize(folder)
-        let queries = try await load.ask(folder)
+        let queries = try await load.measureQueries(folder)
         try await load.open(folder)
         guard !isDebugBuild, count <= 10_000 else { return story.says("(Only a release build must be as fast.)") }
         try story.check(sync < limits.sync, "Synchronizing must take less than \(limits.sync) s.")
@@ -65,7 +65,7 @@ public struct OfflineLoad: Sendable {
     }
 
     /// - Returns: The median time of each query.
-    private func ask(_ folder: URL) async throws -> [TimeInterval] {
+    private func measureQueries(_ folder: URL) async throws -> [TimeInterval] {
         // No two notes have the same distance from here.
         let here = GeoPoint(latitude: 46.5037, longitude: 7.5011)
         let queries: [(String, Query<Note>)] = [

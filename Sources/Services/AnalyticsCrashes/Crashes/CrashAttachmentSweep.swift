@@ -8,8 +8,9 @@ import MartletPostgres
 /// Removes attachment bytes that no row references, and rows whose bytes are gone. Any instance of the service may run
 /// it at any time.
 struct CrashAttachmentSweep: PeriodicWork {
-    /// Bytes are written before their row, and a waiting spool writes them again at each attempt.
-    static let grace: TimeInterval = 86_400
+    /// The minimum age of what is removed. Bytes are written before their row, and a waiting spool writes them again at
+    /// each attempt.
+    static let minimumAge: TimeInterval = 86_400
 
     let postgres: PostgresClient
     let files: any FileBackend
@@ -26,7 +27,7 @@ struct CrashAttachmentSweep: PeriodicWork {
         }
         for space in spaces where !Task.isCancelled {
             do {
-                try await cleanUp(space, before: now.addingTimeInterval(-Self.grace))
+                try await cleanUp(space, before: now.addingTimeInterval(-Self.minimumAge))
             } catch {
                 guard !Task.isCancelled else { return }
                 logger.warning(
@@ -48,7 +49,7 @@ struct CrashAttachmentSweep: PeriodicWork {
             }
         }
         var lost = 0
-        if let findings, findings.isException {
+        if let findings, findings.isPlausible {
             lost = try await postgres.execute(
                 "DELETE FROM analytics.crash_attachments WHERE space = \(space) AND blob = ANY (\(findings.lost))")
         } else if let findings {
@@ -56,7 +57,7 @@ struct CrashAttachmentSweep: PeriodicWork {
                 "Most files of crash attachments are missing; keeping their rows.",
                 metadata: [
                     "analytics.space": "\(space)", "files.missing": "\(findings.lost.count)",
-                    "files.there": "\(findings.kept)",
+                    "files.present": "\(findings.kept)",
                 ])
         }
         guard removed + lost > 0 else { return }

@@ -34,7 +34,7 @@ extension CrashHelpers {
                 return false
             }
         }
-        joinFeedback = { try await tickets.join($0, in: $1, $2) }
+        linkFeedback = { try await tickets.attachIssues(ofReports: $0, in: $1, $2) }
     }
 }
 

@@ -21,5 +21,5 @@ struct CrashHelpers: Sendable {
     /// Throws if the call should be retried.
     var feedback: @Sendable (DigestedFeedback, Space) async throws -> Bool = { _, _ in true }
     /// Links reports to feedback that arrived before them, in the transaction that stores the reports.
-    var joinFeedback: @Sendable (_ eventIDs: [UUID], Space, PostgresTransaction) async throws -> Void = { _, _, _ in }
+    var linkFeedback: @Sendable (_ eventIDs: [UUID], Space, PostgresTransaction) async throws -> Void = { _, _, _ in }
 }

@@ -29,15 +29,15 @@ struct AddAttachment: Endpoint {
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
         let name = try request.fileName
         let body = try CompleteBody(request, limitInBytes: TicketLimits.attachmentInBytes)
         // A missing ticket is refused before the file is stored.
-        _ = try await attachments.tickets.id(of: number, in: visitor.space)
+        _ = try await attachments.tickets.id(of: number, in: caller.space)
         let stored = try await attachments.store(
             body, named: name, declaredType: request.headers[.contentType], upTo: TicketLimits.attachmentInBytes,
-            in: visitor.space)
-        let json = try await attachments.attach(stored, to: number, in: visitor.space, by: visitor.author)
+            in: caller.space)
+        let json = try await attachments.attach(stored, to: number, in: caller.space, by: caller.author)
         return .json(ByteBuffer(string: json), status: .created)
     }
 }
@@ -79,8 +79,8 @@ struct ReadAttachment: Endpoint {
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .read)
-        let found = try await attachments.find(try context.attachment, of: number, in: visitor.space)
+        let (caller, number) = try await access.admitToTicket(context, to: .read)
+        let found = try await attachments.find(try context.attachment, of: number, in: caller.space)
         let tag = EntityTag(text: found.sha256)
         // Uploaded content must never act as a page of this server: browsers may not guess its type, and it may not
         // load or run anything.
@@ -122,8 +122,8 @@ struct DeleteAttachment: Endpoint {
     let attachments: AttachmentStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
-        try await attachments.remove(try context.attachment, of: number, in: visitor.space, by: visitor.author)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
+        try await attachments.remove(try context.attachment, of: number, in: caller.space, by: caller.author)
         return Response(status: .noContent)
     }
 }

@@ -55,14 +55,14 @@ struct ReadBoard: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .read)
-        let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
+        let caller = try await access.admit(context, to: .read)
+        let filter = try TicketFilter(request, in: caller.space, staff: caller.staff)
         let limit = try context.integer("limit")
         let generation: Int64
         var columns: [TicketStore.Column]
-        (generation, columns) = try await tickets.board(filter, in: visitor.space, limit: limit)
+        (generation, columns) = try await tickets.board(filter, in: caller.space, limit: limit)
         // One call for all columns, because often the same people are assigned in several of them.
-        var named = try await access.named(columns.flatMap(\.tickets), in: visitor.space)[...]
+        var named = try await access.named(columns.flatMap(\.tickets), in: caller.space)[...]
         for index in columns.indices {
             let count = columns[index].tickets.count
             columns[index].tickets = Array(named.prefix(count))
@@ -106,7 +106,7 @@ struct FollowTickets: Endpoint {
     let streams: TicketStreams
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .read)
+        let caller = try await access.admit(context, to: .read)
         let text = request.headers[Self.lastEvent] ?? request.uri.queryParameters["after"].map(String.init)
         let generation = try text.map { text in
             guard let generation = Int64(text), generation >= 0 else {
@@ -115,7 +115,7 @@ struct FollowTickets: Endpoint {
             }
             return generation
         }
-        return try await streams.response(visitor.space, after: generation)
+        return try await streams.response(caller.space, after: generation)
     }
 }
 
@@ -154,8 +154,8 @@ struct ExportTickets: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .read)
-        let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
+        let caller = try await access.admit(context, to: .read)
+        let filter = try TicketFilter(request, in: caller.space, staff: caller.staff)
         let body = ResponseBody { [tickets] writer in
             try await writer.write(ByteBuffer(string: TicketStore.exportHeader))
             var last: Int? = 0
@@ -195,8 +195,8 @@ struct ListTicketPeople: Endpoint {
     let access: TicketAccess
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .read)
-        return .page(try await access.people.list(in: visitor.space))
+        let caller = try await access.admit(context, to: .read)
+        return .page(try await access.people.list(in: caller.space))
     }
 }
 
@@ -237,7 +237,7 @@ struct TicketSettings: Endpoint {
     let isChange: Bool
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: isChange ? .update : .read)
+        let caller = try await access.admit(context, to: isChange ? .update : .read)
         if isChange {
             let fields = try await BodyFields(request, ["prefix"])
             let prefix = try fields.requiredString("prefix")
@@ -245,8 +245,8 @@ struct TicketSettings: Endpoint {
                 throw ServiceError.unexpectedMember(
                     "prefix", expected: "1 to 10 characters from A-Z and 0-9, starting with a letter", found: prefix)
             }
-            try await tickets.setPrefix(prefix, in: visitor.space, by: visitor.author)
+            try await tickets.setPrefix(prefix, in: caller.space, by: caller.author)
         }
-        return .json(#"{"prefix":\#(JSONValue.quote(try await tickets.prefix(in: visitor.space)))}"#)
+        return .json(#"{"prefix":\#(JSONValue.quote(try await tickets.prefix(in: caller.space)))}"#)
     }
 }

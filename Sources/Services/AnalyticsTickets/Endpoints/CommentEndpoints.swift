@@ -6,7 +6,7 @@ import MartletPostgres
 import NIOCore
 
 /// Lists the comments or the history of a ticket in chronological order.
-struct ListOfTicket: Endpoint {
+struct ListTicketEntries: Endpoint {
     static let route = Route(
         .get, "/tickets/{ticket}/history", "readTicketHistory",
         "Lists the changes of a ticket with their authors, oldest first.",
@@ -58,13 +58,13 @@ struct ListOfTicket: Endpoint {
     let content: Content
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .read)
+        let (caller, number) = try await access.admitToTicket(context, to: .read)
         let limit = try context.integer("limit")
         let after = try request.number("after", default: 0, in: 0...Int.max)
         let list =
             switch content {
-            case .comments: try await tickets.comments(on: number, after: after, limit: limit + 1, in: visitor.space)
-            case .history: try await tickets.history(of: number, after: after, limit: limit + 1, in: visitor.space)
+            case .comments: try await tickets.comments(on: number, after: after, limit: limit + 1, in: caller.space)
+            case .history: try await tickets.history(of: number, after: after, limit: limit + 1, in: caller.space)
             }
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.number) } : nil)
@@ -92,10 +92,10 @@ struct AddComment: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
         let text = try await request.commentText
         return .json(
-            ByteBuffer(string: try await tickets.comment(text, on: number, in: visitor.space, by: visitor.author)),
+            ByteBuffer(string: try await tickets.comment(text, on: number, in: caller.space, by: caller.author)),
             status: .created)
     }
 }
@@ -125,10 +125,10 @@ struct EditComment: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
         let comment = try context.comment
         let text = try await request.commentText
-        return .json(try await tickets.editComment(comment, text, on: number, in: visitor.space, by: visitor.author))
+        return .json(try await tickets.editComment(comment, text, on: number, in: caller.space, by: caller.author))
     }
 }
 
@@ -153,10 +153,10 @@ struct DeleteComment: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
         let isModerator = (try? context.author(may: .delete, .tickets)) != nil
         try await tickets.deleteComment(
-            try context.comment, on: number, isModerator: isModerator, in: visitor.space, by: visitor.author)
+            try context.comment, on: number, isModerator: isModerator, in: caller.space, by: caller.author)
         return Response(status: .noContent)
     }
 }

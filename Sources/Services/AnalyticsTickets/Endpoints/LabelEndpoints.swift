@@ -26,8 +26,8 @@ struct ListLabels: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .read)
-        return .page(try await labels.list(in: visitor.space))
+        let caller = try await access.admit(context, to: .read)
+        return .page(try await labels.list(in: caller.space))
     }
 }
 
@@ -49,13 +49,13 @@ struct CreateLabel: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .create)
+        let caller = try await access.admit(context, to: .create)
         let fields = try await BodyFields(request, ["name", "color"])
         guard let name = try fields.labelName else {
             throw ServiceError(.invalidBody, "This field is required.", field: "name")
         }
         let json = try await labels.create(
-            name, color: try fields.labelColor ?? "#808080", in: visitor.space, by: visitor.author)
+            name, color: try fields.labelColor ?? "#808080", in: caller.space, by: caller.author)
         return .json(ByteBuffer(string: json), status: .created)
     }
 }
@@ -86,12 +86,12 @@ struct ChangeLabel: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .update)
+        let caller = try await access.admit(context, to: .update)
         let fields = try await BodyFields(request, ["name", "color"])
         let (name, color) = (try fields.labelName, try fields.labelColor)
         return .json(
             try await labels.update(
-                context.component("label"), name: name, color: color, in: visitor.space, by: visitor.author))
+                context.component("label"), name: name, color: color, in: caller.space, by: caller.author))
     }
 }
 
@@ -111,8 +111,8 @@ struct DeleteLabel: Endpoint {
     let labels: LabelStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .delete)
-        try await labels.delete(context.component("label"), in: visitor.space, by: visitor.author)
+        let caller = try await access.admit(context, to: .delete)
+        try await labels.delete(context.component("label"), in: caller.space, by: caller.author)
         return Response(status: .noContent)
     }
 }

@@ -29,7 +29,7 @@ struct AddLink: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
         let fields = try await BodyFields(request, ["kind", "ticket"])
         guard let kind = try TicketInput.choice(fields, "kind", TicketLinkKind.self) else {
             throw ServiceError(.invalidBody, "This field is required.", field: "kind")
@@ -37,8 +37,8 @@ struct AddLink: Endpoint {
         guard let other = try TicketInput.number(fields, "ticket") else {
             throw ServiceError(.invalidBody, "This field is required.", field: "ticket")
         }
-        try await tickets.link(number, kind, to: other, in: visitor.space, by: visitor.author)
-        return try await access.answer(with: number, of: tickets, in: visitor.space)
+        try await tickets.link(number, kind, to: other, in: caller.space, by: caller.author)
+        return try await access.answer(with: number, of: tickets, in: caller.space)
     }
 }
 
@@ -59,11 +59,11 @@ struct DeleteLink: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
         guard let kind = TicketLinkKind(rawValue: context.component("kind")),
             let other = TicketInput.ticketNumber(context.component("other"))
         else { throw ServiceError(.notFound, "There is no such link.") }
-        try await tickets.unlink(number, kind, from: other, in: visitor.space, by: visitor.author)
+        try await tickets.unlink(number, kind, from: other, in: caller.space, by: caller.author)
         return Response(status: .noContent)
     }
 }
@@ -89,13 +89,13 @@ struct AttachIssues: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
         let fields = try await BodyFields(request, ["issues"])
         guard let issues = try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues), !issues.isEmpty else {
             throw ServiceError(.invalidBody, "This field is required.", field: "issues")
         }
-        try await tickets.attach(issues: issues, to: number, in: visitor.space, by: visitor.author)
-        return try await access.answer(with: number, of: tickets, in: visitor.space)
+        try await tickets.attach(issues: issues, to: number, in: caller.space, by: caller.author)
+        return try await access.answer(with: number, of: tickets, in: caller.space)
     }
 }
 
@@ -118,11 +118,11 @@ struct DetachIssue: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
         guard let issue = TicketInput.number(context, "issue") else {
             throw ServiceError(.notFound, "The ticket does not have this issue.")
         }
-        try await tickets.detach(issue: issue, from: number, in: visitor.space, by: visitor.author)
+        try await tickets.detach(issue: issue, from: number, in: caller.space, by: caller.author)
         return Response(status: .noContent)
     }
 }

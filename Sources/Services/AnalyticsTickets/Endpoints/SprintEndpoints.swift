@@ -29,12 +29,12 @@ struct ListSprints: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .read)
+        let caller = try await access.admit(context, to: .read)
         let limit = try context.integer("limit")
         let before = try request.uri.queryParameters["before"].map { _ in
             try request.number("before", default: 1, in: 1...Int(Int32.max))
         }
-        let list = try await sprints.list(in: visitor.space, before: before, limit: limit + 1)
+        let list = try await sprints.list(in: caller.space, before: before, limit: limit + 1)
         let page = list.prefix(limit)
         return .page(page.map(\.json), next: list.count > limit ? page.last.map { String($0.number) } : nil)
     }
@@ -60,10 +60,10 @@ struct CreateSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .create)
+        let caller = try await access.admit(context, to: .create)
         let change = try SprintChange(try await BodyFields(request, SprintChange.fields))
         return .json(
-            ByteBuffer(string: try await sprints.create(change, in: visitor.space, by: visitor.author)),
+            ByteBuffer(string: try await sprints.create(change, in: caller.space, by: caller.author)),
             status: .created)
     }
 }
@@ -85,8 +85,8 @@ struct ReadSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .read)
-        let (json, revision) = try await sprints.read(try context.sprint, in: visitor.space)
+        let caller = try await access.admit(context, to: .read)
+        let (json, revision) = try await sprints.read(try context.sprint, in: caller.space)
         return .revised(json, revision)
     }
 }
@@ -120,10 +120,10 @@ struct ChangeSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .update)
+        let caller = try await access.admit(context, to: .update)
         let (number, condition) = (try context.sprint, try Precondition(request))
         let change = try SprintChange(try await BodyFields(request, SprintChange.fields))
-        return .json(try await sprints.update(number, change, if: condition, in: visitor.space, by: visitor.author))
+        return .json(try await sprints.update(number, change, if: condition, in: caller.space, by: caller.author))
     }
 }
 
@@ -146,8 +146,8 @@ struct StartSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .update)
-        return .json(try await sprints.start(try context.sprint, in: visitor.space, by: visitor.author))
+        let caller = try await access.admit(context, to: .update)
+        return .json(try await sprints.start(try context.sprint, in: caller.space, by: caller.author))
     }
 }
 
@@ -171,8 +171,8 @@ struct ReportSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .read)
-        return .json(try await sprints.report(try context.sprint, in: visitor.space).json.text)
+        let caller = try await access.admit(context, to: .read)
+        return .json(try await sprints.report(try context.sprint, in: caller.space).json.text)
     }
 }
 
@@ -201,11 +201,11 @@ struct CloseSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .update)
+        let caller = try await access.admit(context, to: .update)
         let number = try context.sprint
         let next = try TicketInput.number(
             try await BodyFields(request, ["unfinishedTo"], isOptional: true), "unfinishedTo")
-        return .json(try await sprints.close(number, movingTo: next, in: visitor.space, by: visitor.author))
+        return .json(try await sprints.close(number, movingTo: next, in: caller.space, by: caller.author))
     }
 }
 
@@ -231,9 +231,9 @@ struct DeleteSprint: Endpoint {
     let sprints: SprintStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .delete)
+        let caller = try await access.admit(context, to: .delete)
         try await sprints.delete(
-            try context.sprint, if: try Precondition(request), in: visitor.space, by: visitor.author)
+            try context.sprint, if: try Precondition(request), in: caller.space, by: caller.author)
         return Response(status: .noContent)
     }
 }

@@ -16,7 +16,7 @@ struct TicketAccess: Sendable {
     let names: AssigneeNames
 
     /// The caller, and the space whose tickets they may use.
-    struct Visitor: Sendable {
+    struct Caller: Sendable {
         let space: Space
         let author: Author
         /// The staff member; nil for the app's server.
@@ -24,20 +24,20 @@ struct TicketAccess: Sendable {
     }
 
     /// - Throws: `forbidden` and as `ServiceContext.author(may:_:)`; `app-not-found`.
-    func admit(_ context: ServiceContext, to action: StaffAction) async throws -> Visitor {
+    func admit(_ context: ServiceContext, to action: StaffAction) async throws -> Caller {
         let author = try context.author(may: action, .tickets)
         let principal = try context.principal
         let space = try await spaces.space(of: principal)
-        guard let staff = principal.staff else { return Visitor(space: space, author: author, staff: nil) }
+        guard let staff = principal.staff else { return Caller(space: space, author: author, staff: nil) }
         try await people.record(staff, in: space)
-        return Visitor(space: space, author: author, staff: UUID(uuidString: staff.id))
+        return Caller(space: space, author: author, staff: UUID(uuidString: staff.id))
     }
 
     /// Admits a caller to the ticket named in the path.
     ///
     /// - Throws: as `admit(_:to:)`; `ticket-not-found` if the path holds no ticket number.
     func admitToTicket(_ context: ServiceContext, to action: StaffAction) async throws -> (
-        visitor: Visitor, number: Int
+        caller: Caller, number: Int
     ) {
         (try await admit(context, to: action), try TicketInput.ticket(context))
     }
@@ -47,9 +47,9 @@ struct TicketAccess: Sendable {
     /// - Parameter current: The current assignee, who may keep the ticket even if they have left since.
     /// - Throws: as `TicketChange.init`, and for an assignee as `StaffDirectory.check`.
     func change(
-        _ fields: BodyFields, _ visitor: Visitor, _ context: ServiceContext, current: () async throws -> UUID? = { nil }
+        _ fields: BodyFields, _ caller: Caller, _ context: ServiceContext, current: () async throws -> UUID? = { nil }
     ) async throws -> TicketChange {
-        let change = try TicketChange(fields, staff: visitor.staff)
+        let change = try TicketChange(fields, staff: caller.staff)
         if case .some(let assignee?) = change.assignee, try await current() != assignee {
             try await directory.check(assignee, of: .tickets, assignedBy: try context.principal)
         }

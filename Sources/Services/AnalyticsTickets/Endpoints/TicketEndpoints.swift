@@ -51,13 +51,13 @@ struct ListTickets: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .read)
-        let filter = try TicketFilter(request, in: visitor.space, staff: visitor.staff)
+        let caller = try await access.admit(context, to: .read)
+        let filter = try TicketFilter(request, in: caller.space, staff: caller.staff)
         let order = try TicketOrder(request.uri.queryParameters["sort"] ?? "-number")
-        let place = try request.uri.queryParameters["cursor"].map { try order.place($0) }
+        let cursor = try request.uri.queryParameters["cursor"].map { try order.cursor(parsing: $0) }
         let limit = try context.integer("limit")
-        let (page, next) = try await tickets.list(filter, order, after: place, limit: limit)
-        return .page(try await access.named(page, in: visitor.space), next: next)
+        let (page, next) = try await tickets.list(filter, order, after: cursor, limit: limit)
+        return .page(try await access.named(page, in: caller.space), next: next)
     }
 }
 
@@ -80,14 +80,14 @@ struct CreateTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .create)
+        let caller = try await access.admit(context, to: .create)
         let fields = try await BodyFields(
             request, TicketChange.fields.union(["issues"]), upTo: TicketBody.maximumSizeInBytes)
-        let change = try await access.change(fields, visitor, context)
+        let change = try await access.change(fields, caller, context)
         let ticket = try NewTicket(
             change, issues: try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues) ?? [])
-        let number = try await tickets.create(ticket, in: visitor.space, by: visitor.author)
-        return try await access.answer(with: number, of: tickets, in: visitor.space, status: .created)
+        let number = try await tickets.create(ticket, in: caller.space, by: caller.author)
+        return try await access.answer(with: number, of: tickets, in: caller.space, status: .created)
     }
 }
 
@@ -108,8 +108,8 @@ struct ReadTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .read)
-        return try await access.answer(with: number, of: tickets, in: visitor.space)
+        let (caller, number) = try await access.admitToTicket(context, to: .read)
+        return try await access.answer(with: number, of: tickets, in: caller.space)
     }
 }
 
@@ -142,7 +142,7 @@ struct ChangeTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
         guard let condition = try Precondition(request) else {
             throw ServiceError(
                 .preconditionRequired,
@@ -151,12 +151,12 @@ struct ChangeTicket: Endpoint {
         let fields = try await BodyFields(
             request, TicketChange.fields.union(["resolveIssues"]), upTo: TicketBody.maximumSizeInBytes)
         let resolvesIssues = try fields.flag("resolveIssues") ?? false
-        let change = try await access.change(fields, visitor, context) {
-            try await tickets.assignee(of: number, in: visitor.space)
+        let change = try await access.change(fields, caller, context) {
+            try await tickets.assignee(of: number, in: caller.space)
         }
         try await tickets.update(
-            number, change, if: condition, resolvesIssues: resolvesIssues, in: visitor.space, by: visitor.author)
-        return try await access.answer(with: number, of: tickets, in: visitor.space)
+            number, change, if: condition, resolvesIssues: resolvesIssues, in: caller.space, by: caller.author)
+        return try await access.answer(with: number, of: tickets, in: caller.space)
     }
 }
 
@@ -191,7 +191,7 @@ struct ChangeTickets: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let visitor = try await access.admit(context, to: .update)
+        let caller = try await access.admit(context, to: .update)
         let fields = try await BodyFields(request, Self.fields.union(["tickets", "resolveIssues"]))
         guard let numbers = try TicketInput.numbers(fields, "tickets", upTo: TicketLimits.ticketsPerCall),
             !numbers.isEmpty
@@ -201,11 +201,11 @@ struct ChangeTickets: Endpoint {
         guard Self.fields.contains(where: { fields[$0] != nil }) else {
             throw ServiceError(.invalidBody, "At least one field to change is required.")
         }
-        let change = try await access.change(fields, visitor, context)
+        let change = try await access.change(fields, caller, context)
         try await tickets.update(
-            numbers, change, resolvesIssues: try fields.flag("resolveIssues") ?? false, in: visitor.space,
-            by: visitor.author)
-        return .page(try await access.named(try await tickets.list(numbers, in: visitor.space), in: visitor.space))
+            numbers, change, resolvesIssues: try fields.flag("resolveIssues") ?? false, in: caller.space,
+            by: caller.author)
+        return .page(try await access.named(try await tickets.list(numbers, in: caller.space), in: caller.space))
     }
 }
 
@@ -247,7 +247,7 @@ struct MoveTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .update)
+        let (caller, number) = try await access.admitToTicket(context, to: .update)
         let condition = try Precondition(request)
         let fields = try await BodyFields(request, ["status", "after", "before", "end", "resolveIssues"])
         let place = TicketPlace(
@@ -255,8 +255,8 @@ struct MoveTicket: Endpoint {
             isAtTop: try TicketInput.choice(fields, "end", End.self) == .top)
         try await tickets.move(
             number, to: try TicketInput.choice(fields, "status", TicketStatus.self), place, if: condition,
-            resolvesIssues: try fields.flag("resolveIssues") ?? false, in: visitor.space, by: visitor.author)
-        return try await access.answer(with: number, of: tickets, in: visitor.space)
+            resolvesIssues: try fields.flag("resolveIssues") ?? false, in: caller.space, by: caller.author)
+        return try await access.answer(with: number, of: tickets, in: caller.space)
     }
 }
 
@@ -281,8 +281,8 @@ struct DeleteTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .delete)
-        try await tickets.delete(number, if: try Precondition(request), in: visitor.space, by: visitor.author)
+        let (caller, number) = try await access.admitToTicket(context, to: .delete)
+        try await tickets.delete(number, if: try Precondition(request), in: caller.space, by: caller.author)
         return Response(status: .noContent)
     }
 }
@@ -303,9 +303,9 @@ struct RestoreTicket: Endpoint {
     let tickets: TicketStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (visitor, number) = try await access.admitToTicket(context, to: .delete)
-        try await tickets.restore(number, in: visitor.space, by: visitor.author)
-        return try await access.answer(with: number, of: tickets, in: visitor.space)
+        let (caller, number) = try await access.admitToTicket(context, to: .delete)
+        try await tickets.restore(number, in: caller.space, by: caller.author)
+        return try await access.answer(with: number, of: tickets, in: caller.space)
     }
 }
 

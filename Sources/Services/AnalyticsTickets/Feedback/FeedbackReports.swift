@@ -6,7 +6,9 @@ extension FeedbackIntake {
     /// stores the reports.
     ///
     /// A ticket that already has the maximum number of issues is left alone, so that it does not hold up the reports.
-    package func join(_ events: [UUID], in space: Space, _ transaction: PostgresTransaction) async throws {
+    package func attachIssues(ofReports events: [UUID], in space: Space, _ transaction: PostgresTransaction)
+        async throws
+    {
         let missing = try await transaction.query(
             """
             SELECT DISTINCT f.ticket, i.number FROM analytics.ticket_feedback AS f

@@ -35,7 +35,7 @@ struct TicketFilter: Sendable {
         }
         if let text = request.uri.queryParameters["updatedAfter"] {
             guard let date = Date(rfc3339: String(text)) else {
-                throw Self.refusal("Must be a time such as 2026-11-22T09:00:00Z.", "updatedAfter")
+                throw Self.refusal("Expected a time such as 2026-11-22T09:00:00Z.", "updatedAfter")
             }
             conditions.append("t.updated > \(date)")
         }
@@ -64,7 +64,8 @@ struct TicketFilter: Sendable {
                 (1...200).contains($0.utf8.count) && !$0.unicodeScalars.contains(where: TicketInput.isControl)
             })
         else {
-            throw refusal("Must be up to \(maximumValues) values separated by commas.", String(name))
+            throw refusal(
+                "Expected 1 to \(maximumValues) values separated by commas, each of 1 to 200 bytes.", String(name))
         }
         return values
     }
@@ -74,7 +75,8 @@ struct TicketFilter: Sendable {
     ) throws -> [String]? {
         guard let values = try values(request, name) else { return nil }
         guard values.allSatisfy({ Word(rawValue: $0) != nil }) else {
-            throw refusal("Allowed values: \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", String(name))
+            throw refusal(
+                "Expected one or more of \(Word.allCases.map(\.rawValue).joined(separator: ", ")).", String(name))
         }
         return values
     }
@@ -82,7 +84,8 @@ struct TicketFilter: Sendable {
     private static func assignees(_ values: [String], _ staff: UUID?) throws -> PostgresQuery {
         let ids = try values.filter { $0 != "none" }.map { value in
             guard let id = value == "me" ? staff : UUID(uuidString: value) else {
-                throw refusal("Allowed values: ids of staff members, none and, if a staff member asks, me.", "assignee")
+                throw refusal(
+                    "Expected ids of staff members, none, or me if the caller is a staff member.", "assignee")
             }
             return id
         }
@@ -94,7 +97,7 @@ struct TicketFilter: Sendable {
         try values.map { value in
             if value == "me" {
                 guard let staff else {
-                    throw refusal("The value me is allowed only if a staff member asks.", "createdBy")
+                    throw refusal("The value me is allowed only if the caller is a staff member.", "createdBy")
                 }
                 return "staff:" + staff.uuidString.lowercased()
             }
@@ -114,7 +117,7 @@ struct TicketFilter: Sendable {
     private static func sprints(_ values: [String]) throws -> PostgresQuery {
         let numbers = try values.filter { !["none", "active"].contains($0) }.map { value in
             guard let number = Int32(value) else {
-                throw refusal("Allowed values: numbers of sprints, none and active.", "sprint")
+                throw refusal("Expected numbers of sprints, none or active.", "sprint")
             }
             return Int(number)
         }
@@ -127,7 +130,7 @@ struct TicketFilter: Sendable {
 
     private static func issues(_ values: [String]) throws -> PostgresQuery {
         let numbers = try values.map { value in
-            guard let number = Int32(value) else { throw refusal("Allowed values: numbers of crash issues.", "issue") }
+            guard let number = Int32(value) else { throw refusal("Expected numbers of crash issues.", "issue") }
             return Int(number)
         }
         return """
@@ -143,7 +146,8 @@ struct TicketFilter: Sendable {
         guard (1...TicketLimits.search).contains(text.unicodeScalars.count),
             !text.unicodeScalars.contains(where: TicketInput.isControl)
         else {
-            throw refusal("Must have 1 to \(TicketLimits.search) characters.", "search")
+            throw refusal(
+                "Expected 1 to \(TicketLimits.search) characters without control characters.", "search")
         }
         let number = TicketInput.ticketNumber(text.trimmingCharacters(in: CharacterSet(charactersIn: "# ")))
         return """

@@ -10,7 +10,7 @@ struct TicketOrder: Sendable {
     }
 
     /// The end of a page.
-    struct Place: Sendable {
+    struct Cursor: Sendable {
         fileprivate var value: String
         fileprivate var number: Int
     }
@@ -25,7 +25,7 @@ struct TicketOrder: Sendable {
         guard let key = Key(rawValue: String(isDescending ? text.dropFirst() : text)) else {
             throw ServiceError(
                 .invalidParameter,
-                "Must be one of \(Key.allCases.map(\.rawValue).joined(separator: ", ")), optionally with a leading -.",
+                "Expected one of \(Key.allCases.map(\.rawValue).joined(separator: ", ")), optionally with a leading -.",
                 field: "sort")
         }
         self.key = key
@@ -49,34 +49,34 @@ struct TicketOrder: Sendable {
         isDescending ? "\(expression) DESC, t.number DESC" : "\(expression), t.number"
     }
 
-    /// Selects the rows after a place.
-    func condition(after place: Place) throws -> PostgresQuery {
+    /// Selects the rows after a cursor.
+    func condition(after cursor: Cursor) throws -> PostgresQuery {
         let value: PostgresQuery
         if key == .position {
-            value = "\(place.value)"
+            value = "\(cursor.value)"
         } else {
-            guard let number = Int64(place.value) else { throw Self.refusal }
+            guard let number = Int64(cursor.value) else { throw Self.refusal }
             value = "\(number)"
         }
         return isDescending
-            ? "(\(expression), t.number) < (\(value), \(place.number))"
-            : "(\(expression), t.number) > (\(value), \(place.number))"
+            ? "(\(expression), t.number) < (\(value), \(cursor.number))"
+            : "(\(expression), t.number) > (\(value), \(cursor.number))"
     }
 
-    /// The place of a row, as text for `cursor(_:_:)`.
-    var place: PostgresQuery { "(\(expression))::text" }
+    /// The sort value of a row `t`, as text for `cursorText(_:_:)`.
+    var valueText: PostgresQuery { "(\(expression))::text" }
 
     // MARK: Cursors
 
     private static let refusal = ServiceError(
         .invalidParameter, "This cursor comes from a list in a different order.", field: "cursor")
 
-    func cursor(_ value: String, _ number: Int) -> String {
+    func cursorText(_ value: String, _ number: Int) -> String {
         Base64URL.encode(Array(JSONValue.array([.string(text), .string(value), .number(String(number))]).text.utf8))
     }
 
     /// - Throws: `invalid-parameter` if the cursor comes from a list in another order.
-    func place(_ cursor: Substring) throws -> Place {
+    func cursor(parsing cursor: Substring) throws -> Cursor {
         guard cursor.utf8.count <= 1_000, let bytes = Base64URL.decode(String(cursor)),
             let json = try? JSONValue(parsing: bytes),
             case .array(let parts) = json, parts.count == 3, parts[0] == .string(text),
@@ -84,6 +84,6 @@ struct TicketOrder: Sendable {
             case .number(let literal) = parts[2], let number = Int32(literal),
             key != .position || FractionalKey(value) != nil
         else { throw Self.refusal }
-        return Place(value: value, number: Int(number))
+        return Cursor(value: value, number: Int(number))
     }
 }

@@ -66,16 +66,16 @@ final class TicketStreams: Service {
     ///
     /// - Throws: `unavailable`, `too-many-requests` beyond the limits.
     func response(_ space: Space, after generation: Int64?) async throws -> Response {
-        let (signs, seat) = try enter(space)
+        let (changes, permit) = try enter(space)
         let start = if let generation { generation } else { try await tickets.generation(of: space) }
         return Response(
             status: .ok, headers: [.contentType: "text/event-stream; charset=utf-8", .cacheControl: "no-store"],
             body: ResponseBody { [self] writer in
-                defer { seat.leave() }
+                defer { permit.leave() }
                 var last = start
                 // Sends changes since an earlier stream, or a comment that shows the client that the stream is open.
                 try await writer.write(ByteBuffer(string: try await event(space, &last) ?? ":\n\n"))
-                for await isChange in self.limited(signs) {
+                for await isChange in self.limited(changes) {
                     if let event = try await event(space, &last) {
                         try await writer.write(ByteBuffer(string: event))
                     } else if !isChange {
@@ -98,13 +98,13 @@ final class TicketStreams: Service {
     }
 
     /// Yields true for each change and false at each heartbeat. Ends after the lifetime.
-    private func limited(_ signs: AsyncStream<Void>) -> AsyncStream<Bool> {
+    private func limited(_ changes: AsyncStream<Void>) -> AsyncStream<Bool> {
         let (stream, continuation) = AsyncStream.makeStream(of: Bool.self, bufferingPolicy: .bufferingNewest(2))
         let task = Task { [limits] in
             await withGracefulShutdownHandler {
                 await withTaskGroup(of: Void.self) { group in
                     group.addTask {
-                        for await _ in signs { continuation.yield(true) }
+                        for await _ in changes { continuation.yield(true) }
                     }
                     group.addTask { try? await Task.sleep(for: limits.lifetime) }
                     group.addTask {

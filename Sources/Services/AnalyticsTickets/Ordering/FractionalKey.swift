@@ -55,7 +55,7 @@ struct FractionalKey: Sendable, Hashable, Comparable {
     }
 
     /// Keys for a whole list, in order.
-    static func row(of count: Int) -> [FractionalKey] {
+    static func keys(count: Int) -> [FractionalKey] {
         var keys: [FractionalKey] = []
         keys.reserveCapacity(count)
         while keys.count < count, let next = between(keys.last, nil) { keys.append(next) }
@@ -84,12 +84,12 @@ struct FractionalKey: Sendable, Hashable, Comparable {
     /// Nil for the greatest integer part.
     private static func incremented(_ whole: [UInt8]) -> [UInt8]? {
         var bytes = whole
-        for place in bytes.indices.dropFirst().reversed() {
-            guard bytes[place] == digits.last else {
-                bytes[place] = digits[value(bytes[place]) + 1]
+        for index in bytes.indices.dropFirst().reversed() {
+            guard bytes[index] == digits.last else {
+                bytes[index] = digits[value(bytes[index]) + 1]
                 return bytes
             }
-            bytes[place] = zero
+            bytes[index] = zero
         }
         switch whole[0] {
         case UInt8(ascii: "z"): return nil
@@ -102,12 +102,12 @@ struct FractionalKey: Sendable, Hashable, Comparable {
     private static func decremented(_ whole: [UInt8]) -> [UInt8]? {
         var bytes = whole
         let greatest = UInt8(ascii: "z")
-        for place in bytes.indices.dropFirst().reversed() {
-            guard bytes[place] == zero else {
-                bytes[place] = digits[value(bytes[place]) - 1]
+        for index in bytes.indices.dropFirst().reversed() {
+            guard bytes[index] == zero else {
+                bytes[index] = digits[value(bytes[index]) - 1]
                 return bytes
             }
-            bytes[place] = greatest
+            bytes[index] = greatest
         }
         switch whole[0] {
         case UInt8(ascii: "A"): return nil

@@ -103,7 +103,7 @@ extension TicketWork {
         try await transaction.execute(
             """
             UPDATE analytics.tickets AS t SET position = k.position, generation = \(generation)
-            FROM unnest(\(ids), \(FractionalKey.row(of: ids.count).map(\.text))) AS k (id, position) WHERE t.id = k.id
+            FROM unnest(\(ids), \(FractionalKey.keys(count: ids.count).map(\.text))) AS k (id, position) WHERE t.id = k.id
             """)
     }
 }

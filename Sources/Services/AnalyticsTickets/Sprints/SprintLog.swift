@@ -15,7 +15,7 @@ struct SprintLog: Sendable {
     }
 
     struct Change: Sendable {
-        enum What: Sendable {
+        enum Kind: Sendable {
             case status(before: String)
             case sprint(before: Int?)
             case estimate(before: Int?)
@@ -24,7 +24,7 @@ struct SprintLog: Sendable {
         }
 
         var at: Date
-        var what: What
+        var kind: Kind
     }
 
     /// A number of tickets, and the sum of their estimates.
@@ -77,7 +77,7 @@ extension SprintLog.Ticket {
         var isInBin = changes.last { $0.isOfBin }?.putsIntoBin ?? false
         // Undoes changes, from the latest back to that time.
         for change in changes.reversed() where change.at > time {
-            switch change.what {
+            switch change.kind {
             case .status(let before): state.status = before
             case .sprint(let before): state.sprint = before
             case .estimate(let before): state.estimate = before
@@ -89,7 +89,7 @@ extension SprintLog.Ticket {
 }
 
 extension SprintLog.Change {
-    fileprivate var isOfBin: Bool { if case .bin = what { true } else { false } }
+    fileprivate var isOfBin: Bool { if case .bin = kind { true } else { false } }
 
-    fileprivate var putsIntoBin: Bool { if case .bin(let isIn) = what { isIn } else { false } }
+    fileprivate var putsIntoBin: Bool { if case .bin(let isIn) = kind { isIn } else { false } }
 }

@@ -20,7 +20,7 @@ extension SprintStore {
 
     /// All tickets that are or were in the sprint, with the changes that the report counts.
     private func log(_ number: Int, in space: Space) async throws -> [SprintLog.Ticket] {
-        var (found, places) = ([SprintLog.Ticket](), [Int64: Int]())
+        var (found, indexOf) = ([SprintLog.Ticket](), [Int64: Int]())
         let rows = try await tickets.postgres.query(
             """
             SELECT t.id, t.created, t.status, t.sprint, t.estimate FROM analytics.tickets AS t
@@ -34,7 +34,7 @@ extension SprintStore {
                 .limitExceeded, "Reports are limited to sprints of at most \(SprintReport.maximumTickets) tickets.")
         }
         for row in rows {
-            places[try row.decode(0)] = found.count
+            indexOf[try row.decode(0)] = found.count
             found.append(
                 SprintLog.Ticket(
                     created: try row.decode(1), status: try row.decode(2), sprint: try row.decode(3),
@@ -43,7 +43,7 @@ extension SprintStore {
         let changes = try await tickets.postgres.query(
             """
             SELECT h.ticket, h.at, h.act, coalesce(h.field, ''), h.before #>> '{}' FROM analytics.ticket_history AS h
-            WHERE h.ticket = ANY (\(places.keys.map { Int($0) })) AND (h.field IN ('status', 'sprint', 'estimate') OR h.act IN ('deleted', 'restored'))
+            WHERE h.ticket = ANY (\(indexOf.keys.map { Int($0) })) AND (h.field IN ('status', 'sprint', 'estimate') OR h.act IN ('deleted', 'restored'))
             ORDER BY h.id LIMIT \(SprintReport.maximumChanges + 1)
             """)
         guard changes.count <= SprintReport.maximumChanges else {
@@ -51,15 +51,15 @@ extension SprintStore {
                 .limitExceeded, "Reports are limited to sprints of at most \(SprintReport.maximumChanges) changes.")
         }
         for row in changes {
-            guard let place = places[try row.decode(0)], let change = try Self.change(row) else { continue }
-            found[place].changes.append(change)
+            guard let index = indexOf[try row.decode(0)], let change = try Self.change(row) else { continue }
+            found[index].changes.append(change)
         }
         return found
     }
 
     private static func change(_ row: PostgresRow) throws -> SprintLog.Change? {
         let before: String? = try row.decode(4)
-        let what: SprintLog.Change.What? =
+        let kind: SprintLog.Change.Kind? =
             switch (try row.decode(2, as: String.self), try row.decode(3, as: String.self)) {
             case (TicketActivity.deleted.rawValue, _): .bin(isIn: true)
             case (TicketActivity.restored.rawValue, _): .bin(isIn: false)
@@ -69,6 +69,6 @@ extension SprintStore {
             default: nil
             }
         let at: Date = try row.decode(1)
-        return what.map { SprintLog.Change(at: at, what: $0) }
+        return kind.map { SprintLog.Change(at: at, kind: $0) }
     }
 }

@@ -21,7 +21,7 @@ final class TicketPeople: Sendable {
         self.postgres = postgres
     }
 
-    /// Stores a name once per process.
+    /// Stores a name, unless this process has stored it before.
     func record(_ staff: StaffGrant, in space: Space) async throws {
         guard let id = UUID(uuidString: staff.id) else { return }
         let person = Person(space: space.id, id: id, name: staff.userName)

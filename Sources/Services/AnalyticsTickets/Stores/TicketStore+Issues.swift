@@ -32,7 +32,7 @@ extension TicketStore {
 
     /// Moves the tickets of an issue to another one, when the two issues are merged.
     package static func moveIssue(from old: Int64, to new: Int64, _ transaction: PostgresTransaction) async throws {
-        try await leave(old, for: new, transaction)
+        try await recordMove(from: old, to: new, transaction)
         try await transaction.execute(
             """
             INSERT INTO analytics.ticket_issues (ticket, issue, author, added)
@@ -43,12 +43,12 @@ extension TicketStore {
 
     /// Removes an issue from its tickets, because the issue is about to be deleted.
     package static func dropIssue(_ issue: Int64, _ transaction: PostgresTransaction) async throws {
-        try await leave(issue, for: nil, transaction)
+        try await recordMove(from: issue, to: nil, transaction)
         try await transaction.execute("DELETE FROM analytics.ticket_issues WHERE issue = \(issue)")
     }
 
-    /// Records the change in the histories of the issue's tickets, and notifies followers.
-    private static func leave(_ old: Int64, for new: Int64?, _ transaction: PostgresTransaction) async throws {
+    /// Records in the histories of an issue's tickets that the issue is detached or replaced. Notifies followers.
+    private static func recordMove(from old: Int64, to new: Int64?, _ transaction: PostgresTransaction) async throws {
         let row = try await transaction.query(
             """
             UPDATE analytics.ticket_spaces AS s SET generation = generation + 1
@@ -98,7 +98,8 @@ extension TicketWork {
             """
         ).map { try $0.decode(0) }
         try await checkCount(
-            "analytics.ticket_issues WHERE ticket = \(id)", upTo: TicketLimits.issues + 1, "issues per ticket")
+            "analytics.ticket_issues WHERE ticket = \(id)", upTo: TicketLimits.issues, "issues per ticket",
+            areAdded: true)
         for number in added { try await record(.issueAttached, of: id, after: .number(String(number))) }
     }
 }

@@ -29,8 +29,8 @@ extension TicketStore {
             guard added > 0 else { return }
             for id in [ticket.id, target.id] {
                 try await work.checkCount(
-                    "analytics.ticket_links WHERE source = \(id) OR target = \(id)", upTo: TicketLimits.links + 1,
-                    "links per ticket")
+                    "analytics.ticket_links WHERE source = \(id) OR target = \(id)", upTo: TicketLimits.links,
+                    "links per ticket", areAdded: true)
             }
             try await work.recordLink(.linked, ticket, kind, target)
         }

@@ -36,19 +36,19 @@ extension TicketStore {
     }
 
     /// A page of tickets, with the cursor of the next page.
-    func list(_ filter: TicketFilter, _ order: TicketOrder, after place: TicketOrder.Place?, limit: Int) async throws
+    func list(_ filter: TicketFilter, _ order: TicketOrder, after cursor: TicketOrder.Cursor?, limit: Int) async throws
         -> (page: [String], next: String?)
     {
         let condition =
-            try place.map { filter.condition + " AND " + (try order.condition(after: $0)) } ?? filter.condition
+            try cursor.map { filter.condition + " AND " + (try order.condition(after: $0)) } ?? filter.condition
         let rows = try await postgres.query(
             """
-            SELECT (\(Self.summary))::text, \(order.place), t.number
+            SELECT (\(Self.summary))::text, \(order.valueText), t.number
             FROM analytics.tickets AS t JOIN analytics.ticket_spaces AS s ON s.space = t.space
             WHERE \(condition) ORDER BY \(order.clause) LIMIT \(limit + 1)
             """)
         let page = rows.prefix(limit)
-        let next = rows.count > limit ? try page.last.map { order.cursor(try $0.decode(1), try $0.decode(2)) } : nil
+        let next = rows.count > limit ? try page.last.map { order.cursorText(try $0.decode(1), try $0.decode(2)) } : nil
         return (try page.map { try $0.decode(0) }, next)
     }
 
@@ -85,7 +85,7 @@ extension TicketStore {
             columns[index].tickets.append(try row.decode(0))
             columns[index].count = try row.decode(4)
             let isLastOfMany = columns[index].tickets.count == limit && columns[index].count > limit
-            if isLastOfMany { columns[index].next = order.cursor(try row.decode(2), try row.decode(3)) }
+            if isLastOfMany { columns[index].next = order.cursorText(try row.decode(2), try row.decode(3)) }
         }
         return (generation, columns)
     }

@@ -37,7 +37,7 @@ package struct TicketStore: Sendable {
         _ body: @Sendable (TicketWork) async throws -> Value
     ) async throws -> Value {
         try await postgres.withTransaction(serializationRetries: Self.retries) { transaction in
-            // Locked first, in the same order as transactions that store reports and then join them with feedback.
+            // Locked first, in the same order as transactions that store reports and then link them to feedback.
             if holdingReports { try await lockReports([space.id], transaction) }
             return try await body(try await begin(in: space, by: author, transaction))
         }
@@ -151,10 +151,13 @@ struct TicketWork: Sendable {
             """)
     }
 
-    /// - Throws: `limit-exceeded` if the query finds `limit` rows or more.
-    func checkCount(_ rows: PostgresQuery, upTo limit: Int, _ what: String) async throws {
+    /// - Parameter areAdded: Whether the new rows are counted already; otherwise one is about to be added.
+    /// - Throws: `limit-exceeded` if there would be more than `limit` rows.
+    func checkCount(_ rows: PostgresQuery, upTo limit: Int, _ what: String, areAdded: Bool = false) async throws {
         let count: Int = try await transaction.query("SELECT count(*) FROM \(rows)")[0].decode(0)
-        guard count < limit else { throw ServiceError(.limitExceeded, "There may be at most \(limit) \(what).") }
+        guard count + (areAdded ? 0 : 1) <= limit else {
+            throw ServiceError(.limitExceeded, "There may be at most \(limit) \(what).")
+        }
     }
 }
 

@@ -31,14 +31,14 @@ struct AppAuthor: Sendable {
     /// key's text or to widen its scopes.
     ///
     /// - Throws: `forbidden`.
-    func checkMayOpen(_ kind: CredentialKind, scopes: [String]?, of appID: String) throws {
+    func checkHasRights(ofKey kind: CredentialKind, scopes: [String]?, of appID: String) throws {
         guard let area = missingArea(for: kind, scopes, appID) else { return }
         throw ServiceError(
             .forbidden,
             "This master key would give rights in the area \(area.rawValue) that you do not have; limit its scopes.")
     }
 
-    func mayOpen(_ kind: CredentialKind, scopes: [String]?, of appID: String) -> Bool {
+    func hasRights(ofKey kind: CredentialKind, scopes: [String]?, of appID: String) -> Bool {
         missingArea(for: kind, scopes, appID) == nil
     }
 

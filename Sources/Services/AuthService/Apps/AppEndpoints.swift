@@ -91,9 +91,9 @@ struct CreateApp: Endpoint {
         let author = AppAuthor(staff: try context.staff(may: .create, .applications), address: request.staffAddress)
         let change = try await BodyFields(request, AppChange.fields).appChange()
         guard let name = change.name else { throw ServiceError(.invalidBody, "This field is required.", field: "name") }
-        let made = try await apps.create(name, change, by: author)
-        let keys = try JSONValue(encoding: made.keys).text
-        return .made(#"{"app":\#(made.json),"keys":\#(keys)}"#, at: "/admin/apps/\(made.keys.appId)").notStored
+        let created = try await apps.create(name, change, by: author)
+        let keys = try JSONValue(encoding: created.keys).text
+        return .created(#"{"app":\#(created.json),"keys":\#(keys)}"#, at: "/admin/apps/\(created.keys.appId)").notStored
     }
 }
 
@@ -156,7 +156,8 @@ struct ArchiveApp: Endpoint {
             .path("app", .string, "The app's id.")
         ], needsConfirmation: true,
         details: """
-            Gateways refuse the keys of an archived app; they follow within two seconds. The app's data is kept.
+            Gateways refuse the keys of an archived app. The change takes effect within two seconds. The app's data \
+            is kept.
             """,
         answers: [
             .answer(200, "The app.", .json(.app))

@@ -97,7 +97,7 @@ extension Request {
 extension Response {
     /// - Parameter path: The path of the created resource; nil for the request's path followed by the `id` or `number`
     ///   of the answer.
-    static func made(_ json: String, at path: String? = nil) -> Response {
+    static func created(_ json: String, at path: String? = nil) -> Response {
         var response = Response.json(ByteBuffer(string: json), status: .created)
         if let path { response.headers[.location] = path }
         return response

@@ -61,7 +61,8 @@ extension AppStore {
         try await postgres.withTransaction { transaction in
             let app = try await Self.create(name: name, transaction)
             let keys = try await NewApp(
-                credentialsOf: app, withMasterKey: author.mayOpen(.master, scopes: nil, of: app.id), transaction)
+                credentialsOf: app, withMasterKey: author.hasRights(ofKey: .master, scopes: nil, of: app.id),
+                transaction)
             let json = try await Self.update(app.id, change, transaction)
             try await author.record("create", of: app.id, target: app.id, after: json, transaction)
             return (keys, json)

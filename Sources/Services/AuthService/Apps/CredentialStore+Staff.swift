@@ -42,7 +42,7 @@ extension CredentialStore {
     /// - Throws: `forbidden` if the key would give rights that its author does not have, `limit-exceeded`; the errors
     ///   of `AppStore.lock`.
     func create(_ new: NewCredential, of appID: String, by author: AppAuthor) async throws -> CreatedCredential {
-        try author.checkMayOpen(new.kind, scopes: new.scopes, of: appID)
+        try author.checkHasRights(ofKey: new.kind, scopes: new.scopes, of: appID)
         return try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
             return try await Self.create(new, of: appID, by: author, transaction)
@@ -67,7 +67,7 @@ extension CredentialStore {
             }
             // A longer life, other networks or other scopes can make the key as powerful as a new one.
             if change.expires != nil || change.networks != nil || change.scopes != nil {
-                try author.checkMayOpen(stored.kind, scopes: change.scopes ?? stored.scopes, of: appID)
+                try author.checkHasRights(ofKey: stored.kind, scopes: change.scopes ?? stored.scopes, of: appID)
             }
             let after: String = try await transaction.query(Self.update(id, change))[0].decode(0)
             try await author.record(
@@ -114,7 +114,7 @@ extension CredentialStore {
         try await postgres.withTransaction { transaction in
             try await AppStore.lock(appID, transaction)
             guard let stored = try await Self.find(id, of: appID, transaction) else { return nil }
-            try author.checkMayOpen(stored.kind, scopes: stored.scopes, of: appID)
+            try author.checkHasRights(ofKey: stored.kind, scopes: stored.scopes, of: appID)
             let successor = NewCredential(
                 kind: stored.kind, environment: stored.environment ?? .live, label: stored.label,
                 expires: stored.nextExpiry,

@@ -60,12 +60,13 @@ public struct CredentialStore: Sendable {
     public func create(_ new: NewCredential, of appID: String) async throws -> (record: CredentialRecord, text: Secret)
     {
         try await postgres.withTransaction { transaction in
-            let made = try await Self.create(new, of: appID, transaction)
+            let created = try await Self.create(new, of: appID, transaction)
             try await AuditStore(postgres: postgres).record(
                 AuditEntry(
-                    byOperator: "create-key", .applications, of: appID, target: made.record.id.uuidString.lowercased(),
-                    after: try JSONValue(encoding: made.record)), transaction)
-            return made
+                    byOperator: "create-key", .applications, of: appID,
+                    target: created.record.id.uuidString.lowercased(),
+                    after: try JSONValue(encoding: created.record)), transaction)
+            return created
         }
     }
 

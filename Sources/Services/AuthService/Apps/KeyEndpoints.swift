@@ -44,8 +44,8 @@ struct CreateKey: Endpoint {
             .path("app", .string, "The app's id.")
         ], needsConfirmation: true,
         details: """
-            For a master key, you need every right in the areas that it opens. An app may have at most 200 keys \
-            and secrets.
+            For a master key, you need every right in the areas that it gives access to. An app may have at most \
+            200 keys and secrets.
             """,
         body: .json(
             .object(
@@ -92,8 +92,8 @@ struct CreateKey: Endpoint {
         guard new.scopes == nil || kind.acceptsScopes else {
             throw ServiceError(.invalidBody, "Only secrets and master keys can be limited.", field: "scopes")
         }
-        let made = try await credentials.create(new, of: id, by: author)
-        return .made(made.shown(), at: made.path(of: id)).notStored
+        let created = try await credentials.create(new, of: id, by: author)
+        return .created(created.answer(), at: created.path(of: id)).notStored
     }
 }
 
@@ -107,8 +107,8 @@ struct ChangeKey: Endpoint {
             .path("id", .uuid),
         ], needsConfirmation: true,
         details: """
-            Gateways follow within two seconds. `null` removes the expiry, the networks or the scopes. For a \
-            master key, you need every right in the areas that it opens to change anything but the label.
+            The change takes effect within two seconds. `null` removes the expiry, the networks or the scopes. To \
+            change more than the label of a master key, you need every right in the areas that it gives access to.
             """,
         body: .json(
             .object(
@@ -201,7 +201,7 @@ struct RotateKey: Endpoint {
         ], needsConfirmation: true,
         details: """
             The old key stays valid for `graceSeconds`; with 0 it is revoked at once. For a master key, you need \
-            every right in the areas that it opens.
+            every right in the areas that it gives access to.
             """,
         body: .json(
             .object(
@@ -236,7 +236,7 @@ struct RotateKey: Endpoint {
         guard let (new, old) = try await credentials.rotate(try context.keyID, grace: grace, of: app, by: author) else {
             throw ServiceError(.keyNotFound)
         }
-        return .made(new.shown(#","old":\#(old)"#), at: new.path(of: app)).notStored
+        return .created(new.answer(adding: #","old":\#(old)"#), at: new.path(of: app)).notStored
     }
 }
 
@@ -244,7 +244,7 @@ extension CredentialStore.CreatedCredential {
     fileprivate func path(of appID: String) -> String { "/admin/apps/\(appID)/keys/\(id.uuidString.lowercased())" }
 
     /// - Parameter more: Further members, each with a comma before it.
-    fileprivate func shown(_ more: String = "") -> String {
+    fileprivate func answer(adding more: String = "") -> String {
         #"{"key":\#(text.withValue { JSONValue.quote($0) }),"record":\#(json)\#(more)}"#
     }
 }

@@ -21,8 +21,9 @@ struct LookUpApp: Endpoint {
             .query("apply", .boolean.defaulting(to: false)),
         ],
         details: """
-            The record is found by the id in the query, or else by the app's own. With `apply`, the app takes \
-            over the name, store id, bundle id, icon, and version with its notes; `applied` says which of them.
+            The record is looked up by the id in the query, or else by the app's own id. With `apply`, the name, \
+            store id, bundle id, icon, and version with its notes are copied to the app; `applied` lists what was \
+            copied.
             """,
         answers: [
             .answer(

@@ -82,7 +82,7 @@ struct CreateVersion: Endpoint {
         let (id, author) = try context.changeableApp(request)
         let fields = try await BodyFields(request, VersionChange.fields)
         let number = try VersionNumber(try fields.requiredString("number"), field: "number")
-        return .made(try await versions.create(number, try fields.versionChange(), of: id, by: author))
+        return .created(try await versions.create(number, try fields.versionChange(), of: id, by: author))
     }
 }
 
@@ -210,7 +210,7 @@ struct AddPicture: Endpoint {
         let (id, author) = try context.changeableApp(request)
         let version = try context.version
         let picture = try await request.picture(upTo: Picture.maximumSizeInBytes)
-        return .made(try await pictures.add(picture, to: version, of: id, by: author))
+        return .created(try await pictures.add(picture, to: version, of: id, by: author))
     }
 }
 

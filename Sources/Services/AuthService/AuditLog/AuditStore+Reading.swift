@@ -25,7 +25,8 @@ struct AuditFilter: Sendable {
         if let environment { parts.append("environment = \(environment.rawValue)") }
         if let action { parts.append("action = \(action)") }
         if let target {
-            // As in the index. In byte order, everything that begins with "<target>/" comes before "<target>0".
+            // The expressions are those of the index. "0" follows "/" in byte order, so the range contains exactly
+            // what begins with "<target>/".
             parts.append(
                 """
                 (left(target, 256) COLLATE "C" = \(target)

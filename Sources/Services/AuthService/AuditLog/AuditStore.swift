@@ -76,7 +76,7 @@ public struct AuditStore: Sendable {
         try await transaction.execute(Self.insertion(of: entry))
     }
 
-    /// Deletes entries older than `days`; at least 30 are kept.
+    /// Deletes entries that are older than `days` days, which must be at least 30.
     func prune(olderThan days: Int) async throws {
         try await postgres.execute("SELECT auth.prune_audit_log(\(Int32(days)))", timeout: .seconds(120))
     }
@@ -90,9 +90,9 @@ public struct AuditStore: Sendable {
         """
     }
 
-    /// The maximum number of failed sign-ins recorded per hour, for one member and for all unknown names. It keeps
-    /// strangers from flooding the log.
-    static let failedSignInsPerHour = (ofMember: 10, ofNobody: 30)
+    /// The maximum number of failed sign-ins recorded per hour, for one member and for all unknown names together. It
+    /// keeps strangers from flooding the log.
+    static let failedSignInsPerHour = (ofMember: 10, ofUnknownNames: 30)
 
     /// Records a failed sign-in. Stores the given name only if a member has this name, because people sometimes type
     /// their password into the name field.
@@ -102,7 +102,8 @@ public struct AuditStore: Sendable {
     ///   - provider: The identity provider; nil for a password.
     func recordFailedSignIn(of staff: StaffGrant?, by provider: String?, from address: String) async throws {
         let (id, name) = (staff.flatMap { UUID(uuidString: $0.id) }, staff?.userName ?? "unknown")
-        let limit = Int64(staff == nil ? Self.failedSignInsPerHour.ofNobody : Self.failedSignInsPerHour.ofMember)
+        let limits = Self.failedSignInsPerHour
+        let limit = Int64(staff == nil ? limits.ofUnknownNames : limits.ofMember)
         try await postgres.execute(
             """
             INSERT INTO auth.audit_log (staff_id, staff_name, action, area, target, address)
@@ -114,12 +115,12 @@ public struct AuditStore: Sendable {
             """)
     }
 
-    /// Larger values are replaced by their size, because people read the log.
-    private static let maximumValueSize = 32 << 10
+    /// Larger values are replaced by their size in bytes, because people read the log.
+    private static let maximumValueSizeInBytes = 32 << 10
 
     private static func json(_ value: JSONValue?) -> PostgresJSON? {
         guard let text = value?.withoutSecrets.text else { return nil }
-        return PostgresJSON(text.utf8.count <= maximumValueSize ? text : #"{"tooLarge":\#(text.utf8.count)}"#)
+        return PostgresJSON(text.utf8.count <= maximumValueSizeInBytes ? text : #"{"tooLarge":\#(text.utf8.count)}"#)
     }
 }
 

@@ -46,7 +46,6 @@ struct ReadAuditLog: Endpoint {
 }
 
 extension AuditFilter {
-
     /// - Throws: `invalid-parameter`.
     init(_ request: Request) throws {
         let parameters = request.uri.queryParameters

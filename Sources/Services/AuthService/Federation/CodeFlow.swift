@@ -24,7 +24,7 @@ struct CodeFlow: Sendable {
         let settings = provider.settings
         let addresses = try await directory.addresses(of: settings)
         guard let address = addresses.authorization else { throw ProviderFailure.missing("authorization endpoint") }
-        // The app must only open a web page, whatever address an issuer publishes.
+        // The app opens this address, so only a web address is accepted, whatever the issuer publishes.
         try client.host(of: address)
         guard let callback = callbackURL(of: provider) else { throw ProviderFailure.missing("appKey") }
         var fields = [
@@ -47,7 +47,7 @@ struct CodeFlow: Sendable {
     {
         let settings = provider.settings
         let addresses = try await directory.addresses(of: settings)
-        // RFC 9207: a different issuer means that another provider than the one of this flow has answered.
+        // RFC 9207: a different issuer means that the answer is not from the provider of this flow.
         if let issuer = answer["iss"], issuer != addresses.issuer { throw ProviderFailure.refused("iss") }
         guard let code = answer["code"], let callback = callbackURL(of: provider) else {
             throw ProviderFailure.malformedAnswer

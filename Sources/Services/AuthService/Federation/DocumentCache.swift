@@ -19,7 +19,7 @@ actor DocumentCache {
         var fetched = Date.distantPast
         var tried = Date.distantPast
         var failure = ProviderFailure.malformedAnswer
-        var underWay: Task<JSONValue, any Error>?
+        var ongoingFetch: Task<JSONValue, any Error>?
         var used = Date.distantPast
     }
 
@@ -45,7 +45,7 @@ actor DocumentCache {
         }
         let usable = time < entry.fetched + Self.usableLifetime ? entry.document : nil
         let pause = usable == nil ? Self.pauseAfterFailure : Self.pauseBetweenFetches
-        if entry.underWay == nil, time < entry.tried + pause {
+        if entry.ongoingFetch == nil, time < entry.tried + pause {
             guard let usable else { throw entry.failure }
             return usable
         }
@@ -60,28 +60,28 @@ actor DocumentCache {
 
     /// Concurrent callers wait for the same answer.
     private func refresh(_ url: String, at time: Date) async throws -> JSONValue {
-        if let underWay = entries[url]?.underWay { return try await underWay.value }
+        if let ongoingFetch = entries[url]?.ongoingFetch { return try await ongoingFetch.value }
         makeRoom()
         let task = Task { [fetch] in try await fetch(url) }
-        entries[url, default: Entry()].underWay = task
+        entries[url, default: Entry()].ongoingFetch = task
         entries[url]?.tried = time
         entries[url]?.used = time
         do {
             let document = try await task.value
             entries[url]?.document = document
             entries[url]?.fetched = time
-            entries[url]?.underWay = nil
+            entries[url]?.ongoingFetch = nil
             return document
         } catch {
             entries[url]?.failure = error as? ProviderFailure ?? .call(.unreachable("\(error)"))
-            entries[url]?.underWay = nil
+            entries[url]?.ongoingFetch = nil
             throw error
         }
     }
 
     private func makeRoom() {
         guard entries.count >= Self.maximumCount else { return }
-        let leastRecentlyUsed = entries.filter { $0.value.underWay == nil }.min { $0.value.used < $1.value.used }
+        let leastRecentlyUsed = entries.filter { $0.value.ongoingFetch == nil }.min { $0.value.used < $1.value.used }
         if let leastRecentlyUsed { entries[leastRecentlyUsed.key] = nil }
     }
 }

@@ -39,13 +39,13 @@ struct FederatedSignIn: Sendable {
                     return true
                 }
             case .unverified(let user):
-                guard try await consumeProof() else { throw ServiceError.spentProof }
+                guard try await consumeProof() else { throw ServiceError.unusableProof }
                 if try await identities.claim(user, for: identity, in: space) {
                     response = try await completion.signIn(user, code: nil, session: session, in: space) { true }
                 }
             case .nobody:
                 try await attempts.begin(context.nameLimits(of: request))
-                guard try await consumeProof() else { throw ServiceError.spentProof }
+                guard try await consumeProof() else { throw ServiceError.unusableProof }
                 response = try await signUp(identity, session, in: space)
             }
             guard let response else { continue }
@@ -55,7 +55,7 @@ struct FederatedSignIn: Sendable {
         throw ServiceError(.conflict, "The account changed during the sign-in; try again.")
     }
 
-    /// Nil if a concurrent request was faster.
+    /// Nil if a concurrent request has created the account.
     private func signUp(_ identity: VerifiedIdentity, _ session: NewSession, in space: AppSpace) async throws
         -> Response?
     {
@@ -70,9 +70,9 @@ struct FederatedSignIn: Sendable {
             email: identity.verifiedEmail, privateProfile: name ?? "{}", isEmailVerified: identity.verifiedEmail != nil,
             identity: identity)
         do {
-            let made = try await users.create(user, session: session, in: space)
+            let created = try await users.create(user, session: session, in: space)
             return try completion.signIns.answer(
-                session.id, userID: made.id, user: made.json, in: space, status: .created)
+                session.id, userID: created.id, user: created.json, in: space, status: .created)
         } catch let problem as ServiceError where problem.code == .conflict {
             return nil
         }

@@ -25,11 +25,11 @@ struct IDTokenRefusal: Error, Equatable {
 enum ExpectedNonce: Sendable {
     /// A nonce that Martlet sent itself.
     case own(String)
-    /// A nonce that an app chose. The token contains its SHA-256 in hexadecimal, so that whoever holds only the token
-    /// cannot show the nonce.
+    /// A nonce that an app chose. The token contains only its SHA-256 in hexadecimal, so the token alone does not
+    /// reveal the nonce.
     case hashed(String)
 
-    func isShown(by claim: String?) -> Bool {
+    func matches(_ claim: String?) -> Bool {
         switch self {
         case .own(let nonce): claim == nonce
         case .hashed(let nonce): claim?.lowercased() == Credential.hexDigest(of: nonce)
@@ -39,8 +39,8 @@ enum ExpectedNonce: Sendable {
 
 /// Checks id tokens (OpenID Connect Core 1.0 §3.1.3.7).
 ///
-/// The algorithm must be one of `keyTypes` and fit the key, and the key must be one of the issuer's, found by its id.
-/// The token itself has no influence on either.
+/// The algorithm must be one of `keyTypes` and fit the key. The key must be one that the issuer publishes, found by its
+/// id. Keys in the token's header are ignored.
 struct IDTokenVerifier: Sendable {
     static let maximumLengthInBytes = 16 << 10
     /// The tolerated clock difference.
@@ -79,7 +79,7 @@ struct IDTokenVerifier: Sendable {
         guard claims.issued < time + Self.leeway, claims.notBefore ?? 0 < time + Self.leeway else {
             throw IDTokenRefusal("The id token is not valid yet.")
         }
-        if let nonce, !nonce.isShown(by: claims.nonce) { throw IDTokenRefusal("The id token has another nonce.") }
+        if let nonce, !nonce.matches(claims.nonce) { throw IDTokenRefusal("The id token has another nonce.") }
         // OpenID Connect Core 1.0 §2 requires ASCII.
         guard (1...255).contains(claims.subject.utf8.count),
             claims.subject.utf8.allSatisfy({ (0x20...0x7e).contains($0) })

@@ -82,7 +82,7 @@ struct LinkIdentity: Endpoint {
         let proof =
             try await fields.string("code") == nil
             ? federation.proof(ofIDToken: fields, context, in: space) : federation.proof(ofCode: fields, in: space)
-        guard try await proof.consume() else { throw ServiceError.spentProof }
+        guard try await proof.consume() else { throw ServiceError.unusableProof }
         try await federation.identities.link(proof.identity, to: id, in: space)
         try await federation.identities.adoptEmail(of: proof.identity, for: id, in: space)
         try await proof.finish()

@@ -32,7 +32,7 @@ struct IdentityProvider: Codable, Sendable, Equatable {
     var appKey: String?
     /// Whether a sign-in with an address that the provider reports as verified leads to the account with that address.
     var trustsEmail: Bool
-    /// Whether an app that hands over an id token must show the nonce. Nil means the default, true.
+    /// Whether an app that hands over an id token must also send the nonce. Nil means the default, true.
     var nonceRequired: Bool?
     /// Apple's ids of the developer team and of the private key.
     var teamID: String?

@@ -31,7 +31,7 @@ struct IdentityStore: Sendable {
             "SELECT id, email_verified, disabled FROM auth.users AS u WHERE \(UserStore.isIn(space)) AND email = \(email.text)"
         ).first
         guard let row else { return .nobody }
-        guard try !row.decode(2, as: Bool.self) else { throw ServiceError.spentProof }
+        guard try !row.decode(2, as: Bool.self) else { throw ServiceError.unusableProof }
         return try row.decode(1) ? .address(row.decode(0)) : .unverified(row.decode(0))
     }
 
@@ -121,7 +121,7 @@ struct IdentityStore: Sendable {
     // MARK: Tokens to revoke
 
     /// Stores a token that must be revoked when the account is deleted, as Apple requires.
-    func keep(_ token: RevocableToken, of identity: VerifiedIdentity, in space: AppSpace) async throws {
+    func store(_ token: RevocableToken, of identity: VerifiedIdentity, in space: AppSpace) async throws {
         let sealed = try key.seal(value: token, for: Self.tokenPurpose)
         try await postgres.execute(
             "UPDATE auth.identities AS i SET sealed_token = \(sealed) WHERE \(Self.isIdentity(identity, in: space))")
@@ -154,7 +154,7 @@ struct IdentityStore: Sendable {
             'created', \(PostgresQuery.rfc3339("i.created")), 'lastUsed', \(PostgresQuery.rfc3339("i.last_used")))::text
         """
 
-    /// Inserts the identity as a new row for the user `u`.
+    /// Inserts the identity for the user `u` of the FROM clause `source`.
     static func insertion(_ identity: VerifiedIdentity, _ source: PostgresQuery, in space: AppSpace) -> PostgresQuery {
         """
         INSERT INTO auth.identities AS i (app_id, environment, issuer, subject, provider, user_id, email)

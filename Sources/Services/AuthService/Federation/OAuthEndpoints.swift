@@ -6,13 +6,13 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The people who sign in at a provider by a route: an app's users, or the server's staff (under `/admin/auth/oidc/`).
+/// Whom a route signs in at a provider: an app's users, or the server's staff (under `/admin/auth/oidc/`).
 enum ProviderAudience: Sendable {
     case users, staff
 
     func space(_ context: ServiceContext) throws -> AppSpace { self == .users ? try context.userSpace : .staff }
 
-    /// The id of the app whose callback is called.
+    /// The id of the app whose callback was called; empty for staff.
     ///
     /// - Throws: `forbidden` if the request did not use the callback's route.
     fileprivate func callbackAppID(_ context: ServiceContext) throws -> String {
@@ -141,7 +141,7 @@ struct OAuthCallback: Endpoint {
         "Receives the user from a provider that posts a form, and redirects to the app.", takesForm: true)
     static let returnStaffFromOAuth = Route(
         .get, "/admin/auth/oidc/callback", "returnStaffFromOAuth",
-        "Receives a staff member from a provider and redirects to the console.", callers: .staffSigningIn,
+        "Receives a staff member from a provider and redirects to the dashboard.", callers: .staffSigningIn,
         checksOwnQuery: true,
         details: """
             The redirect goes to the `redirectURL` that the flow was started with, with `state` and either \
@@ -153,7 +153,7 @@ struct OAuthCallback: Endpoint {
         errors: [403: "The state is unknown, was used before or has expired (`invalid-link`)."])
     static let returnStaffFromOAuthByForm = returnStaffFromOAuth.by(
         .post, "returnStaffFromOAuthByForm",
-        "Receives a staff member from a provider that posts a form, and redirects to the console.", takesForm: true)
+        "Receives a staff member from a provider that posts a form, and redirects to the dashboard.", takesForm: true)
 
     static let maximumSizeInBytes = 64 << 10
 
@@ -208,10 +208,10 @@ struct OAuthCallback: Endpoint {
             throw Refusal(error: isCode ? error : "server_error")
         }
         guard let provider = try await federation.providers.find(flow.provider, in: flow.space) else {
-            throw ProviderFailure.missing("setting up")
+            throw ProviderFailure.missing("configuration")
         }
         let identity = try await federation.codeFlow.identity(from: answer, state: state, of: provider)
-        return try await federation.flows.keep(identity, of: flow)
+        return try await federation.flows.store(identity, of: flow)
     }
 }
 

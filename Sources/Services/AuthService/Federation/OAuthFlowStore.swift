@@ -52,7 +52,7 @@ struct OAuthFlowStore: Sendable {
     }
 
     /// Stores the identity until the app requests it with the returned code.
-    func keep(_ identity: VerifiedIdentity, of flow: Flow) async throws -> String {
+    func store(_ identity: VerifiedIdentity, of flow: Flow) async throws -> String {
         let code = Secret.random().withValue { $0 }
         let hash = Self.hash(code)
         try await postgres.execute(
@@ -64,7 +64,7 @@ struct OAuthFlowStore: Sendable {
         return code
     }
 
-    /// The identity for a code, without consuming it.
+    /// The result of the flow that gave a code, without consuming the code; nil if it is unknown, used up or expired.
     func identity(for code: String, in space: AppSpace) async throws -> CompletedFlow? {
         let hash = Self.hash(code)
         return try await postgres.query(

@@ -78,7 +78,7 @@ struct ProviderClient: Sendable {
         try await Self.mappingFailures { try await client.check(url, isPlainHTTPAllowed: isPlainHTTPAllowed) }
     }
 
-    /// The host of a URL, if its form allows calling it and showing it to users.
+    /// Checks the form of a URL that is to be called or opened by users, and returns its host.
     ///
     /// - Throws: `ProviderFailure`.
     @discardableResult

@@ -24,11 +24,11 @@ struct ProviderDirectory: Sendable {
             throw ProviderFailure.missing("issuer")
         }
         var addresses = ProviderAddresses(issuer: issuer)
-        addresses.take(provider.kind.fixedEndpoints)
+        addresses.merge(provider.kind.fixedEndpoints)
         if provider.kind.isDiscovered {
-            try addresses.take(discovered: await document(of: issuer), kind: provider.kind)
+            try addresses.merge(discovered: await document(of: issuer), kind: provider.kind)
         }
-        addresses.take(provider.endpoints)
+        addresses.merge(provider.endpoints)
         return addresses
     }
 
@@ -43,7 +43,7 @@ struct ProviderDirectory: Sendable {
 }
 
 extension ProviderAddresses {
-    fileprivate mutating func take(_ endpoints: IdentityProvider.Endpoints) {
+    fileprivate mutating func merge(_ endpoints: IdentityProvider.Endpoints) {
         authorization = endpoints.authorization ?? authorization
         token = endpoints.token ?? token
         userInfo = endpoints.userInfo ?? userInfo
@@ -52,8 +52,8 @@ extension ProviderAddresses {
         revocation = endpoints.revocation ?? revocation
     }
 
-    fileprivate mutating func take(discovered document: JSONValue, kind: IdentityProvider.Kind) {
-        take(
+    fileprivate mutating func merge(discovered document: JSONValue, kind: IdentityProvider.Kind) {
+        merge(
             IdentityProvider.Endpoints(
                 authorization: document.string("authorization_endpoint"), token: document.string("token_endpoint"),
                 userInfo: document.string("userinfo_endpoint"), keys: document.string("jwks_uri"),

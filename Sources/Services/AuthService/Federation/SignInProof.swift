@@ -10,7 +10,7 @@ struct SignInProof: Sendable {
     var identity: VerifiedIdentity
     /// Consumes the proof. Returns false if it has been consumed already.
     var consume: @Sendable () async throws -> Bool
-    /// Completes the work after the proof was consumed.
+    /// Runs after the sign-in. Stores the provider's token, if it must be revoked later.
     var finish: @Sendable () async throws -> Void = {}
 }
 
@@ -19,8 +19,8 @@ extension Federation {
     static let codeFields: Set<String> = ["code", "codeVerifier"]
     static let idTokenFields: Set<String> = ["provider", "idToken", "nonce", "authorizationCode", "name"]
 
-    /// The proof for a code from `OAuthCallback`, shown with the verifier for the code challenge that the app began
-    /// with (RFC 7636 §4.6).
+    /// The proof for a code from `OAuthCallback`. The body must also have the verifier for the code challenge with
+    /// which the app started the flow (RFC 7636 §4.6).
     ///
     /// - Throws: `invalid-token`, `invalid-body`.
     func proof(ofCode fields: BodyFields, in space: AppSpace) async throws -> SignInProof {
@@ -42,7 +42,7 @@ extension Federation {
             identity: found.identity, consume: { try await flows.consume(code: code) },
             finish: {
                 if let token = found.identity.refreshToken {
-                    try await identities.keep(token, of: found.identity, in: space)
+                    try await identities.store(token, of: found.identity, in: space)
                 }
             })
     }
@@ -88,7 +88,7 @@ extension Federation {
                 identity: identity, consume: { try await flows.consume(idToken: text, expires: token.expires) },
                 finish: {
                     if let code {
-                        try await keepToken(forAppCode: code, clientID: token.clientID, identity, provider, in: space)
+                        try await storeToken(forAppCode: code, clientID: token.clientID, identity, provider, in: space)
                     }
                 })
         } catch let refusal as IDTokenRefusal {
@@ -99,14 +99,14 @@ extension Federation {
     }
 
     /// A failure does not prevent the sign-in; there is then no token to revoke when the account is deleted.
-    private func keepToken(
+    private func storeToken(
         forAppCode code: String, clientID: String, _ identity: VerifiedIdentity, _ provider: RegisteredProvider,
         in space: AppSpace
     ) async throws {
         do {
             let token = try await codeFlow.refreshToken(
                 forAppCode: code, clientID: clientID, subject: identity.subject, provider)
-            if let token { try await identities.keep(token, of: identity, in: space) }
+            if let token { try await identities.store(token, of: identity, in: space) }
         } catch let failure as ProviderFailure {
             providers.logger.warning(
                 "Could not get a refresh token from Apple; no token will be revoked when the user is deleted.",

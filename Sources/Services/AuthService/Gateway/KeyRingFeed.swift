@@ -16,8 +16,8 @@ public final class KeyRingFeed: Service {
     private struct Newest {
         var ring: KeyRing
         var idTokenKeys: [RSATokenVerifier]
-        /// Whether the keys are of the ring's version or newer.
-        var hasItsIDTokenKeys = false
+        /// Whether `idTokenKeys` were read after the ring.
+        var hasCurrentIDTokenKeys = false
     }
 
     private let store: KeyRingStore
@@ -63,14 +63,15 @@ public final class KeyRingFeed: Service {
     /// Reads must not overlap: if the older of two finished last, a revoked key would be accepted until the next read.
     private func refresh() async throws {
         let version = try await store.version()
-        let isRead = newest.withLock { $0.map { $0.ring.version == version && $0.hasItsIDTokenKeys } ?? false }
+        let isRead = newest.withLock { $0.map { $0.ring.version == version && $0.hasCurrentIDTokenKeys } ?? false }
         guard !isRead || hasExpired else { return }
         let ring = try await store.read()
-        // Published before the ID tokens' keys are read, so that revocations take effect even if those cannot be read.
+        // The ring is published before the keys of ID tokens are read, so that revocations take effect even if those
+        // keys cannot be read.
         newest.withLock { $0 = Newest(ring: ring, idTokenKeys: $0?.idTokenKeys ?? []) }
         waiters.wake()
         let idTokenKeys = try await store.idTokenKeys()
-        newest.withLock { $0 = Newest(ring: ring, idTokenKeys: idTokenKeys, hasItsIDTokenKeys: true) }
+        newest.withLock { $0 = Newest(ring: ring, idTokenKeys: idTokenKeys, hasCurrentIDTokenKeys: true) }
     }
 
     /// Whether a credential in memory has expired. Gateways check this themselves; here it only keeps the copy small.

@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// The key ring, once it is newer than version `after`; 204 if it does not change within `wait` seconds (0 to 30).
+/// The key ring, as soon as its version is not `after`; 204 if it does not change within `wait` seconds (0 to 30).
 struct ReadKeyRing: Endpoint {
     static let route = Route.betweenProcesses(.get, "/internal/keyring")
 

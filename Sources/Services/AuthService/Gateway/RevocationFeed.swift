@@ -72,7 +72,7 @@ final class RevocationFeed: Service {
         let (previous, isRead) = state.withLock { ($0.last, $0.isRead) }
         let last = try await store.last()
         guard last != previous || !isRead else { return }
-        // The numbers restarted from an older state, or the counted rows were deleted.
+        // The database was restored to an older state, or the rows with the highest numbers were deleted.
         let isReset = last < previous
         let fresh = try await store.read(after: isReset ? 0 : previous)
         let now = Int64(now().timeIntervalSince1970)

@@ -1,7 +1,7 @@
 import Foundation
 
-/// The records of the package's `martlet backup` and `martlet app backup`: backups, archives of apps, and the last
-/// proofs that they can be restored. `backup` and `app-archives.sh` in `deploy/debian/libexec` write the files.
+/// The records of the package's `martlet backup` and `martlet app backup`: backups, archives of apps, and the last test
+/// of restoring each. `backup` and `app-archives.sh` in `deploy/debian/libexec` write the files.
 struct BackupRecords: Sendable {
     static let maximumSizeInBytes = 64 << 10
 
@@ -30,7 +30,7 @@ struct BackupRecords: Sendable {
         /// The newest first.
         var backups: [Backup]
         var proof: Proof?
-        /// The newest first. Nil if the records are of an older version.
+        /// The newest first. Nil if an older version wrote the records.
         var runs: [Run]?
     }
 
@@ -50,7 +50,7 @@ struct BackupRecords: Sendable {
     /// An absolute path.
     let directory: String
 
-    /// Nil if there is no backup, and none has failed.
+    /// Nil if there are no backups and no records of runs.
     func summary() -> Summary? {
         let backups = read("backups.json", as: [Backup].self) ?? []
         let runs = read("runs.json", as: [Run].self)
@@ -59,7 +59,7 @@ struct BackupRecords: Sendable {
             backups: backups.reversed(), proof: read("proof.json", as: Proof.self), runs: runs?.reversed())
     }
 
-    /// The app with the newest run first. Nil if `martlet app backup` has kept none.
+    /// The app with the newest run first. Nil if `martlet app backup` keeps no archives.
     func appArchives() -> [AppArchives]? {
         guard let apps = read("apps.json", as: [AppArchives].self), !apps.isEmpty else { return nil }
         return apps.reversed()

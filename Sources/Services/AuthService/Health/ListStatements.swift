@@ -58,7 +58,7 @@ struct ListStatements: Endpoint {
     }
 
     /// - Parameters:
-    ///   - rows: Those of a statement follow each other.
+    ///   - rows: Grouped by statement.
     ///   - start: The start of an hour.
     static func history(_ rows: [StatementStore.Row], from start: Date, to: Date) -> History {
         let length = Double(StatementStore.intervalInSeconds)

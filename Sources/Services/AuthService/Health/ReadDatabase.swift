@@ -4,12 +4,12 @@ import MartletCore
 import MartletHTTP
 
 struct ReadDatabase: Endpoint {
-    /// Shorter statements are gone before someone reads about them.
+    /// Shorter statements have ended before someone reads the answer.
     private static let minimumSeconds = 1.0
 
     static let route = Route(
         .get, "/admin/database", "readDatabase",
-        "Reads what the database is doing now, its largest tables, and what may soon stop it.",
+        "Returns the running statements, the largest tables, and figures that warn of an outage.",
         callers: .staff(.read, .status),
         details: """
             `running` has the statements and open transactions that have taken more than a second. The texts of \

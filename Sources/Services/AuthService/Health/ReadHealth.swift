@@ -9,10 +9,10 @@ struct ReadHealth: Endpoint {
         "Checks whether the services and the database work, and lists the last backups.",
         callers: .staff(.read, .status),
         details: """
-            The answer takes at most two seconds; a part that has not answered by then is not ready. If a service has \
-            several copies, one of them is asked. A service without `waitingJobs` has no jobs. `database` is missing \
-            if the database does not answer, `backup` if `martlet backup` has not run on this machine, and \
-            `appBackups` if `martlet app backup` keeps none there.
+            A part that does not answer within two seconds is not ready. If a service has several copies, one of them \
+            is checked. A service without `waitingJobs` has no jobs. `database` is missing if the database does not \
+            answer, `backup` if `martlet backup` has not run on this machine, and `appBackups` if `martlet app backup` \
+            keeps no archives there.
             """,
         answers: [
             .answer(200, "The state of each part.", .json(.serverHealth))
@@ -41,7 +41,7 @@ extension Schema {
                             "isReady": .boolean,
                             "version": .string,
                             "milliseconds": .number.described("How long the service took to answer."),
-                            "waitingJobs": .integer.described("Jobs that are due and wait, at most 10,000."),
+                            "waitingJobs": .integer.described("Jobs that are due and waiting, at most 10,000."),
                         ], required: ["name", "isReady"])),
                 "database": .object(
                     [
@@ -62,7 +62,7 @@ extension Schema {
                                     "sizeInBytes": .integer,
                                 ], required: ["type", "time", "sizeInBytes"])
                         ).described("The newest first, at most 20."),
-                        "proof": proof.described("The last time that a backup was restored to try it."),
+                        "proof": proof.described("The last test of restoring a backup."),
                         "runs": .array(
                             of: .object(
                                 [
@@ -71,7 +71,7 @@ extension Schema {
                                     "seconds": .number,
                                     "result": .oneOf("good", "failed", "cancelled"),
                                 ], required: ["command", "time", "seconds", "result"])
-                        ).described("The newest first, at most 50. Of `files` that succeeded, only the last one."),
+                        ).described("The newest first, at most 50. Of successful `files` runs, only the last one."),
                     ], required: ["backups"]),
                 "appBackups": .array(
                     of: .object(
@@ -82,7 +82,7 @@ extension Schema {
                             "sizeInBytes": .integer.described("Of the last archive."),
                             "lastRun": .time,
                             "lastResult": .oneOf("good", "failed", "cancelled"),
-                            "proof": proof.described("The last time that an archive was restored to try it."),
+                            "proof": proof.described("The last test of restoring an archive."),
                         ], required: ["app", "archives", "lastRun", "lastResult"])
                 ).described("The app with the newest run first, at most 100."),
             ], required: ["services"]))

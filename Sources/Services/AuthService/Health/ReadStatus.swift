@@ -71,10 +71,10 @@ struct ReadStatus: Endpoint {
         let empty = [Double?](repeating: nil, count: Int((to.timeIntervalSince(start) / length).rounded(.up)))
         var found: [String: History.Series] = [:]
         for row in rows {
-            let place = Int(row.start.timeIntervalSince(start) / length)
-            guard empty.indices.contains(place) else { continue }
+            let index = Int(row.start.timeIntervalSince(start) / length)
+            guard empty.indices.contains(index) else { continue }
             found[row.series, default: .init(name: row.series, averages: empty, maxima: empty)].set(
-                rounded(row.average), rounded(row.maximum), at: place)
+                rounded(row.average), rounded(row.maximum), at: index)
         }
         return History(
             from: start, intervalInSeconds: resolution.seconds, series: group.series.compactMap { found[$0] })
@@ -84,9 +84,9 @@ struct ReadStatus: Endpoint {
 }
 
 extension ReadStatus.History.Series {
-    fileprivate mutating func set(_ average: Double, _ maximum: Double, at place: Int) {
-        averages[place] = average
-        maxima[place] = maximum
+    fileprivate mutating func set(_ average: Double, _ maximum: Double, at index: Int) {
+        averages[index] = average
+        maxima[index] = maximum
     }
 }
 

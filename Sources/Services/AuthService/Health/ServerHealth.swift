@@ -75,11 +75,11 @@ struct ServerHealth: Sendable {
 
     private func checkServices() async -> [ServiceHealth] {
         await withTaskGroup(of: (Int, ServiceHealth).self) { group in
-            for (place, service) in services.enumerated() {
-                group.addTask { (place, await check(service)) }
+            for (index, service) in services.enumerated() {
+                group.addTask { (index, await check(service)) }
             }
             var found: [(Int, ServiceHealth)] = []
-            for await one in group { found.append(one) }
+            for await result in group { found.append(result) }
             return found.sorted { $0.0 < $1.0 }.map { $0.1 }
         }
     }

@@ -1,7 +1,7 @@
 import Foundation
 import MartletPostgres
 
-/// The statements that take the database's time: those that run now, and a history by hour.
+/// SQL statements: those that run now, and an hourly history of those that took the most time.
 struct StatementStore: Sendable {
     static let retentionInDays = 31
     static let intervalInSeconds = 3_600
@@ -23,7 +23,7 @@ struct StatementStore: Sendable {
         var milliseconds: Double
     }
 
-    /// Those with the most time. Empty if the server has no `pg_stat_statements`.
+    /// The counts of the statements that took the most time. Empty if the server has no `pg_stat_statements`.
     func counts() async throws -> [Count] {
         try await postgres.query(
             "SELECT id, statement, calls, milliseconds FROM auth.statement_counts()", timeout: timeLimit
@@ -33,7 +33,7 @@ struct StatementStore: Sendable {
         }
     }
 
-    /// A statement that runs, or a transaction that is open.
+    /// A running statement or an open transaction.
     struct Running: Encodable, Sendable, Equatable {
         var pid: Int
         /// The role of the service, or the kind of a process of PostgreSQL.
@@ -77,8 +77,8 @@ struct StatementStore: Sendable {
         var transactionAge: Int
     }
 
-    /// The largest first, at most 30. Empty if it takes too long: reading the size of a table waits for its lock, and
-    /// then staff need the other figures most.
+    /// The largest first, at most 30. Empty if the query takes too long, as it does while a table is locked: staff then
+    /// need the other figures.
     func largestTables() async throws -> [Table] {
         do {
             return try await postgres.query(
@@ -97,7 +97,7 @@ struct StatementStore: Sendable {
         }
     }
 
-    /// Figures that show in time what will stop the database. docs/OPERATIONS.md explains each with its metric.
+    /// Figures that warn of an outage. docs/OPERATIONS.md explains each with its metric.
     struct Risks: Encodable, Sendable {
         var connections: Int
         var maximumConnections: Int
@@ -121,17 +121,18 @@ struct StatementStore: Sendable {
             oldestJobsInSeconds: try JSONDecoder().decode([String: Double].self, from: jobs))
     }
 
-    /// What a statement took in a minute.
+    /// The calls of a statement within a minute.
     struct Sample: Sendable, Equatable {
         var id: Int
         var text: String
         var calls: Int
         var milliseconds: Double
+        /// The average of the minute with `pg_stat_statements`, otherwise the longest time seen; in milliseconds.
         var maximum: Double
     }
 
-    /// What is seen of statements that have run for more than a second, for servers without `pg_stat_statements`: one
-    /// call for each statement and minute.
+    /// Samples for servers without `pg_stat_statements`. Each statement that has run for more than a second counts as
+    /// one call.
     func runningSamples() async throws -> [Sample] {
         try await postgres.query(
             """
@@ -147,12 +148,13 @@ struct StatementStore: Sendable {
         }
     }
 
-    /// Adds the samples of a minute that took the most time to the hour's.
+    /// Adds a minute's samples with the most time to the history.
     func add(_ samples: [Sample], at time: Date) async throws {
         let kept = samples.sorted { ($1.milliseconds, $0.id) < ($0.milliseconds, $1.id) }
             .prefix(Self.statementsPerMinute)
         guard !kept.isEmpty else { return }
-        // Copies that add at the same time lock the rows in one order. A statement twice would fail the insertion.
+        // All copies lock the rows in the same order, so they cannot deadlock. A duplicate id would make the insertion
+        // fail.
         let ordered = Dictionary(kept.map { ($0.id, $0) }) { first, _ in first }.values.sorted { $0.id < $1.id }
         let ids = ordered.map(\.id)
         try await postgres.execute(
@@ -180,7 +182,7 @@ struct StatementStore: Sendable {
         var maximum: Double
     }
 
-    /// The hours of the `limit` statements that took the most time from `from` to `to`, which is exclusive; the
+    /// The hourly rows of the `limit` statements that took the most time from `from` to `to`, which is exclusive; the
     /// statement with the most time first.
     func rows(from: Date, to: Date, limit: Int) async throws -> [Row] {
         try await postgres.query(
@@ -200,7 +202,7 @@ struct StatementStore: Sendable {
         }
     }
 
-    /// Deletes the history that is too old, and the statements of each past hour that took the least time.
+    /// Deletes old history. Of each past hour, keeps only the `statementsPerHour` statements that took the most time.
     func prune(at time: Date) async throws {
         try await postgres.execute(
             """
@@ -226,7 +228,7 @@ struct StatementCounters: Sendable {
     private var hasRead = false
 
     /// - Parameter counts: At most `StatementStore.maximumCounts`, of the statements with the most time.
-    mutating func take(_ counts: [StatementStore.Count]) -> [StatementStore.Sample] {
+    mutating func samples(from counts: [StatementStore.Count]) -> [StatementStore.Sample] {
         defer {
             last = Dictionary(counts.map { ($0.id, $0) }) { first, _ in first }
             hasRead = true
@@ -234,9 +236,9 @@ struct StatementCounters: Sendable {
         guard hasRead else { return [] }
         return counts.compactMap { count in
             var earlier = last[count.id]
-            // If others were left out, it may have been one of them, with unknown counts.
+            // A full list leaves statements out. This one may have been among them, with counts that are unknown.
             guard earlier != nil || last.count < StatementStore.maximumCounts else { return nil }
-            // The statistics were reset.
+            // The counts start again after the statistics were reset.
             if let known = earlier, known.calls > count.calls { earlier = nil }
             let calls = count.calls - (earlier?.calls ?? 0)
             let milliseconds = count.milliseconds - (earlier?.milliseconds ?? 0)

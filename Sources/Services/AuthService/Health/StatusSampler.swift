@@ -72,7 +72,7 @@ final class StatusSampler: PeriodicWork {
     private func sampleStatements() async throws {
         let counts = try await statements.counts()
         let samples =
-            try await counts.isEmpty ? statements.runningSamples() : counters.withLock { $0.take(counts) }
+            try await counts.isEmpty ? statements.runningSamples() : counters.withLock { $0.samples(from: counts) }
         try await statements.add(samples, at: now())
     }
 

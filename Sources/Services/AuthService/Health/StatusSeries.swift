@@ -25,9 +25,9 @@ enum StatusGroup: String, CaseIterable, Sendable {
         }
     }
 
-    /// The service of configurations has no jobs.
+    /// The config service has no jobs.
     static let servicesWithJobs = ServiceName.allCases.filter { $0 != .config }.map(\.rawValue)
-    /// What can wait: jobs of services, push deliveries and mail of apps.
+    /// The queues that are measured: jobs of services, push deliveries and mail of apps.
     static let queues = servicesWithJobs + ["push", "mail"]
 
     static let allSeries = Set(allCases.flatMap(\.series))
@@ -39,7 +39,7 @@ struct StatusResolution: Sendable, Equatable {
     let seconds: Int
     let days: Int
 
-    /// The finest first. The last ones keep 13 months.
+    /// The finest first. The coarsest is kept for 13 months.
     static let all = [
         StatusResolution(seconds: 60, days: 2), StatusResolution(seconds: 900, days: 15),
         StatusResolution(seconds: 3_600, days: 62), StatusResolution(seconds: 86_400, days: 396),
@@ -47,8 +47,8 @@ struct StatusResolution: Sendable, Equatable {
     /// The maximum number of points of a series in one answer.
     static let maximumPoints = 800
 
-    /// The finest resolution that still keeps the start of the range and covers the range with at most `maximumPoints`
-    /// points. Nil if the range is too long for every resolution.
+    /// The finest resolution that still has data for the start of the range and covers the range with at most
+    /// `maximumPoints` points. If none has data for the start, the coarsest. Nil if the range is too long for all.
     static func finest(from: Date, to: Date, now: Date) -> StatusResolution? {
         let possible = all.filter { to.timeIntervalSince(from) <= Double($0.seconds * maximumPoints) }
         return possible.first { from >= now.addingTimeInterval(-86_400 * Double($0.days)) } ?? possible.last

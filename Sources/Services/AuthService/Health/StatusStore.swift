@@ -17,7 +17,7 @@ struct StatusStore: Sendable {
         guard !valid.isEmpty else { return }
         let names = valid.keys.sorted()
         let texts = names.map { String(valid[$0] ?? 0) }
-        // Copies that add at the same time lock the rows in one order.
+        // All copies lock the rows in the same order, so they cannot deadlock.
         try await postgres.execute(
             """
             INSERT INTO auth.status_samples (resolution, series, start, count, sum, maximum)

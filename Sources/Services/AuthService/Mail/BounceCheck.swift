@@ -5,10 +5,10 @@ import MartletHTTP
 import NIOCore
 import Synchronization
 
-/// Asks the notifications service, which records bounces, whether an app's mail to an address hard-bounced: the mailbox
-/// does not exist.
+/// Looks up in the notifications service whether an app's mail to an address has bounced because the mailbox does not
+/// exist.
 final class BounceCheck: Sendable {
-    private struct Question: Encodable {
+    private struct Request: Encodable {
         var app: String
         var environment: AppEnvironment
         var address: String
@@ -41,9 +41,9 @@ final class BounceCheck: Sendable {
     func hasBounced(_ address: String, in space: AppSpace) async throws -> Bool {
         if let end = pausedUntil.withLock({ $0 }), end > .now { return false }
         do {
-            let question = Question(app: space.appID, environment: space.environment, address: address)
+            let request = Request(app: space.appID, environment: space.environment, address: address)
             let answer = try await calls.post(
-                "/internal/mail/returned", question, to: notifications, upTo: 1 << 10, within: timeout)
+                "/internal/mail/returned", request, to: notifications, upTo: 1 << 10, within: timeout)
             return try JSONDecoder().decode(Answer.self, from: Data(answer.body.readableBytesView)).isReturned
         } catch {
             try Task.checkCancellation()

@@ -31,9 +31,9 @@ struct ConfirmEmailChange: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["token", "mailCode"])
-        let shown = try fields.shownProof(of: context.signedInUser.uuidString)
-        let proof = try await ProofLimits(shown, request, context).find(
-            shown, .changeEmail, mailing.proofs, attempts, in: space)
+        let presented = try fields.presentedProof(of: context.signedInUser.uuidString)
+        let proof = try await ProofLimits(presented, request, context).find(
+            presented, .changeEmail, mailing.proofs, attempts, in: space)
         guard let (user, former) = try await users.changeEmail(by: proof) else { throw ServiceError.proofRefused }
         if let former {
             var notice = MailOrder(.emailChanged, to: former, user: user, in: space)

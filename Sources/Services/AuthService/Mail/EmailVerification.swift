@@ -30,7 +30,7 @@ struct RequestEmailVerification: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["language", "link"], isOptional: true)
-        guard let user = try await users.mailed(id, in: space) else { throw ServiceError(.userNotFound) }
+        guard let user = try await users.findForMail(id, in: space) else { throw ServiceError(.userNotFound) }
         guard let text = user.email, !user.isEmailVerified else {
             throw ServiceError(.conflict, "The user has no address, or it is already verified.")
         }
@@ -71,9 +71,9 @@ struct ConfirmEmailVerification: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["token", "email", "mailCode"])
-        let shown = try fields.shownProof(of: fields.requiredEmail().text)
-        let proof = try await ProofLimits(shown, request, context).find(
-            shown, .verifyEmail, proofs, attempts, in: space)
+        let presented = try fields.presentedProof(of: fields.requiredEmail().text)
+        let proof = try await ProofLimits(presented, request, context).find(
+            presented, .verifyEmail, proofs, attempts, in: space)
         guard try await users.verifyEmail(by: proof) else { throw ServiceError.proofRefused }
         return Response(status: .noContent)
     }

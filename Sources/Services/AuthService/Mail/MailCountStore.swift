@@ -13,7 +13,8 @@ struct MailCountStore: Sendable {
         let key = Data(SHA256.hash(data: Data(subject.joined(separator: "\u{0}").utf8)))
         return try await postgres.execute(
             """
-            INSERT INTO auth.mail_counts AS c (key, hour, count) VALUES (\(key), date_trunc('hour', now()), 1)
+            INSERT INTO auth.mail_counts AS c (key, hour, count)
+            SELECT \(key), date_trunc('hour', now()), 1 WHERE \(limit) > 0
             ON CONFLICT (key, hour) DO UPDATE SET count = c.count + 1 WHERE c.count < \(limit)
             """) > 0
     }

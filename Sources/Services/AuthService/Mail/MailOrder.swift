@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 
 /// A mail to be written and sent: the parameters of a `SendMail` job. It contains no readable secret: proofs are
-/// made when the mail is written, and a code that another service made is encrypted.
+/// created when the mail is written, and a code from another service is encrypted.
 struct MailOrder: Codable, Sendable {
     var kind: MailKind
     var appID: String

@@ -9,13 +9,13 @@ extension BodyFields {
     /// The proof from a mail: the `token` of its link, or its `mailCode` with the subject.
     ///
     /// - Throws: `invalid-body`.
-    func shownProof(of subject: @autoclosure () throws -> String) throws -> ShownProof {
+    func presentedProof(of subject: @autoclosure () throws -> String) throws -> PresentedProof {
         switch (try string("token"), try string("mailCode")) {
         case (let token?, nil): return .token(token)
         case (nil, let code?): return .code(code, subject: try subject())
         default:
             throw ServiceError(
-                .invalidBody, "Either the token from the link or the code from the mail is required.", field: "token")
+                .invalidBody, "Expected either token or mailCode.", field: "token")
         }
     }
 
@@ -44,27 +44,28 @@ extension ServiceContext {
     }
 }
 
-/// The attempt limits for showing a proof.
+/// The attempt limits for presenting a proof.
 struct ProofLimits {
     private let subject: AttemptStore.Limit?
     private let address: AttemptStore.Limit?
 
-    init(_ shown: ShownProof, _ request: Request, _ context: ServiceContext) throws {
+    init(_ presented: PresentedProof, _ request: Request, _ context: ServiceContext) throws {
         let space = try context.userSpace
         address = try context.clientAddress(of: request).map { .address($0, in: space) }
         // Tokens cannot be guessed, so only codes have their own limit.
-        subject = if case .code(_, let subject) = shown { .mailCode(of: subject, in: space) } else { nil }
+        subject = if case .code(_, let subject) = presented { .mailCode(of: subject, in: space) } else { nil }
     }
 
     /// Finds a proof. Counts a failed attempt if there is none.
     ///
     /// - Throws: `sign-in-failed` for any invalid proof, `too-many-requests`.
     func find(
-        _ shown: ShownProof, _ kind: MailKind, _ proofs: MailProofStore, _ attempts: AttemptStore, in space: AppSpace
+        _ presented: PresentedProof, _ kind: MailKind, _ proofs: MailProofStore, _ attempts: AttemptStore,
+        in space: AppSpace
     ) async throws -> MailProof {
         let limits = [address, subject].compactMap(\.self)
         try await attempts.begin(limits)
-        guard let proof = try await proofs.find(shown, kind, in: space) else {
+        guard let proof = try await proofs.find(presented, kind, in: space) else {
             throw ServiceError.proofRefused
         }
         if let subject {

@@ -5,7 +5,7 @@ import MartletCore
 import MartletPostgres
 
 /// A proof that a user reads the mail of an address, as received with a request.
-enum ShownProof: Sendable {
+enum PresentedProof: Sendable {
     /// The token from the link.
     case token(String)
     /// - Parameter subject: What the code belongs to: the address, or the user's id for a change of address.
@@ -52,8 +52,8 @@ struct MailProofStore: Sendable {
 
     /// The proof that was presented; nil if it does not exist, has expired, was replaced or its code was tried too
     /// often. A try is counted before the code is checked.
-    func find(_ shown: ShownProof, _ kind: MailKind, in space: AppSpace) async throws -> MailProof? {
-        switch shown {
+    func find(_ presented: PresentedProof, _ kind: MailKind, in space: AppSpace) async throws -> MailProof? {
+        switch presented {
         case .token(let token):
             return try await postgres.query(
                 """

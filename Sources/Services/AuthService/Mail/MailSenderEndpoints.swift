@@ -6,7 +6,7 @@ import MartletMail
 struct ReadMailSender: Endpoint {
     static let route = Route(
         .get, "/auth/mail", "readMailSender", "Returns the sender of the app's mail.", callers: .manager(.read, .users),
-        details: "`available` says whether mail can be sent at all.",
+        details: "`available` says whether mail can be sent.",
         answers: [
             .answer(200, "The sender and the mail server, without the password.", .json(.object))
         ])

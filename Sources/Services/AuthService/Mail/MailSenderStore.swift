@@ -37,19 +37,19 @@ struct MailSenderStore: Sendable {
         )
     }
 
-    /// - Throws: An error if it was encrypted under another internal secret. Mail then waits until the app's server
-    ///   sets it again.
+    /// - Throws: `DecryptionFailed` if the settings were encrypted under another internal secret. Mail then waits until
+    ///   the app's server sets them again.
     private func open(_ sealed: Data, in space: AppSpace) throws -> MailSender.Server {
         guard let server: MailSender.Server = sealing.value(in: sealed, for: Self.label(space)) else {
             logger.error(
                 "Could not decrypt an app's mail server settings, because the internal secret has changed; its mail waits until they are set again.",
                 metadata: ["app.id": "\(space.appID)"])
-            throw SealedElsewhere()
+            throw DecryptionFailed()
         }
         return server
     }
 
-    private struct SealedElsewhere: Error {}
+    private struct DecryptionFailed: Error {}
 
     private static func label(_ space: AppSpace) -> String {
         "mail server \(space.appID) \(space.environment.rawValue)"

@@ -65,12 +65,12 @@ struct ConfirmMailSignIn: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["token", "email", "mailCode", "code", "device"])
-        let shown = try fields.shownProof(of: fields.requiredEmail().text)
+        let presented = try fields.presentedProof(of: fields.requiredEmail().text)
         let code = try fields.string("code")
         let session = NewSession(device: try fields.device())
-        let proof = try await ProofLimits(shown, request, context).find(
-            shown, .signIn, mailing.proofs, attempts, in: space)
-        let user = try await users.mailed(proof.email, in: space)
+        let proof = try await ProofLimits(presented, request, context).find(
+            presented, .signIn, mailing.proofs, attempts, in: space)
+        let user = try await users.findForMail(proof.email, in: space)
         // A mail that was sent for another account does not sign in to the account that has the address now.
         guard proof.userID == nil || proof.userID == user?.id else { throw ServiceError.proofRefused }
         guard let user else { return try await signUp(by: proof, session, in: space) }
@@ -91,7 +91,8 @@ struct ConfirmMailSignIn: Endpoint {
         }
         guard try await mailing.proofs.consume(proof) else { throw ServiceError.proofRefused }
         let user = NewUser(email: try EmailAddress(proof.email), isEmailVerified: true)
-        let made = try await users.create(user, session: session, in: space)
-        return try completion.signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
+        let created = try await users.create(user, session: session, in: space)
+        return try completion.signIns.answer(
+            session.id, userID: created.id, user: created.json, in: space, status: .created)
     }
 }

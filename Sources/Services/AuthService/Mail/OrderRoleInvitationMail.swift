@@ -5,14 +5,14 @@ import MartletCore
 import MartletHTTP
 import MartletMail
 
-/// Answers `RoleInvitationMail` with its outcome. For our own processes only.
+/// Answers `RoleInvitationMail` with its outcome.
 struct OrderRoleInvitationMail: Endpoint {
     static let route = Route.betweenProcesses(.post, "/internal/mail/role-invitations")
 
     /// Limits what a user can send to strangers, whatever roles they manage.
     static let mailsPerInviterAndHour = 20
-    /// The share of an app's hourly mails that invitations may use, so that codes for signing in can still be sent.
-    private static let share = 4
+    /// Invitations may use a quarter of an app's hourly mails, so that codes for signing in can still be sent.
+    private static let limitDivisor = 4
 
     let mailing: Mailing
 
@@ -36,7 +36,7 @@ struct OrderRoleInvitationMail: Endpoint {
         guard try await mailing.outbox.canSendMail(in: space) else { return .noMailServer }
         if let inviter = mail.inviter {
             let counted = ["inviter", space.appID, space.environment.rawValue, inviter]
-            let most = settings.mailsPerHour / Self.share
+            let most = settings.mailsPerHour / Self.limitDivisor
             guard try await mailing.counts.admit(counted, limit: Self.mailsPerInviterAndHour),
                 try await mailing.counts.admit(["inviters", space.appID, space.environment.rawValue], limit: most)
             else { return .tooManyMails }

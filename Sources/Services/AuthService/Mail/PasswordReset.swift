@@ -61,11 +61,11 @@ struct ConfirmPasswordReset: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["token", "email", "mailCode", "newPassword"])
-        let shown = try fields.shownProof(of: fields.requiredEmail().text)
+        let presented = try fields.presentedProof(of: fields.requiredEmail().text)
         let password = Secret(try fields.requiredString("newPassword"))
         try PasswordPolicy.check(password, field: "newPassword")
-        let proof = try await ProofLimits(shown, request, context).find(
-            shown, .resetPassword, mailing.proofs, attempts, in: space)
+        let proof = try await ProofLimits(presented, request, context).find(
+            presented, .resetPassword, mailing.proofs, attempts, in: space)
         let hash = try await hasher.hash(password)
         guard let user = try await users.resetPassword(to: hash, by: proof, in: space) else {
             throw ServiceError.proofRefused

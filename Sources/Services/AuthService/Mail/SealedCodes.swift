@@ -2,7 +2,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 
-/// Encrypts codes that other services made while their mail is waiting.
+/// Encrypts codes from other services while the mail with the code is waiting.
 struct SealedCodes: Sendable {
     private struct Content: Codable {
         var code: String

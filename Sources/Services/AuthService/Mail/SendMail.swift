@@ -79,27 +79,27 @@ struct SendMail: JobHandler {
         var user: MailedUser? { if case .user(let user) = self { user } else { nil } }
     }
 
-    /// Nil if no one should get this mail, or no one should get it any longer.
+    /// Nil if nobody is to get this mail.
     private func recipient(of order: MailOrder, _ settings: AppSettings) async throws -> Recipient? {
         switch order.kind {
         case .invitation, .roleInvitation: return .stranger
         case .resetPassword:
-            return try await users.mailed(order.email, in: order.space).flatMap { $0.isDisabled ? nil : .user($0) }
+            return try await users.findForMail(order.email, in: order.space).flatMap { $0.isDisabled ? nil : .user($0) }
         case .signIn:
-            if let user = try await users.mailed(order.email, in: order.space) {
+            if let user = try await users.findForMail(order.email, in: order.space) {
                 return user.isDisabled ? nil : .user(user)
             }
             return settings.allowsSignUpByMail(order.email) ? .stranger : nil
         default: break
         }
-        guard let id = order.userID, let user = try await users.mailed(id, in: order.space) else { return nil }
+        guard let id = order.userID, let user = try await users.findForMail(id, in: order.space) else { return nil }
         switch order.kind {
         case .verifyEmail:
             return !user.isDisabled && user.email == order.email && !user.isEmailVerified ? .user(user) : nil
         case .changeEmail:
             // Nothing is mailed to an address that already belongs to an account. Its owner would learn who wants the
             // address.
-            let isFree = try await users.mailed(order.email, in: order.space) == nil
+            let isFree = try await users.findForMail(order.email, in: order.space) == nil
             return isFree && !user.isDisabled ? .user(user) : nil
         default: return .user(user)
         }
@@ -114,7 +114,7 @@ struct SendMail: JobHandler {
         _ order: MailOrder, _ recipient: Recipient, _ settings: AppSettings, _ language: String
     ) async throws -> [String: String]? {
         func proof(_ token: String, _ code: String, _ seconds: Int64) -> [String: String] {
-            // Rounded up, because a few seconds of an invitation have already passed.
+            // Rounded up, because a few seconds of an invitation's lifetime have already passed.
             var values = ["code": code, "minutes": "\((seconds + 59) / 60)", "hours": "\((seconds + 3_599) / 3_600)"]
             values["duration"] = DurationText.text(seconds: seconds, language: language)
             // A link that was removed from the settings in the meantime is not used.
@@ -133,13 +133,13 @@ struct SendMail: JobHandler {
         guard let seconds = order.kind.proofLifetimeInSeconds else { return [:] }
         let user = recipient.user?.id
         let subject = order.kind == .changeEmail ? user?.uuidString ?? "" : order.email
-        let made = try await proofs.make(
+        let created = try await proofs.make(
             order.kind, subject: subject, email: order.email, of: user, lifetimeInSeconds: seconds, in: order.space)
-        return proof(made.token, made.code, seconds)
+        return proof(created.token, created.code, seconds)
     }
 
-    /// The app's own template of the kind if there is one, otherwise the built-in one, in the recipient's preferred
-    /// available language, which is returned, too.
+    /// The app's own template of the kind if there is one, otherwise the built-in one; with its language, the first
+    /// available one of the recipient's preferred languages.
     private func template(_ order: MailOrder, _ recipient: Recipient, _ settings: AppSettings) async throws
         -> (MailTemplate, language: String)
     {

@@ -15,15 +15,15 @@ struct MailedUser: Sendable {
 }
 
 extension UserStore {
-    func mailed(_ email: String, in space: AppSpace) async throws -> MailedUser? {
-        try await mailed(where: "u.email = \(email)", in: space)
+    func findForMail(_ email: String, in space: AppSpace) async throws -> MailedUser? {
+        try await findForMail(where: "u.email = \(email)", in: space)
     }
 
-    func mailed(_ id: UUID, in space: AppSpace) async throws -> MailedUser? {
-        try await mailed(where: "u.id = \(id)", in: space)
+    func findForMail(_ id: UUID, in space: AppSpace) async throws -> MailedUser? {
+        try await findForMail(where: "u.id = \(id)", in: space)
     }
 
-    private func mailed(where condition: PostgresQuery, in space: AppSpace) async throws -> MailedUser? {
+    private func findForMail(where condition: PostgresQuery, in space: AppSpace) async throws -> MailedUser? {
         try await postgres.query(
             """
             SELECT u.id, u.email, u.email_verified, u.disabled, left(coalesce(u.private ->> 'language', u.profile ->> 'language'), 35)
@@ -53,7 +53,7 @@ extension UserStore {
 
     /// The address to notify of a session on a new device; nil if it is the user's first session or the address is not
     /// verified.
-    func recipientOfNewDevice(_ session: NewSession, of user: UUID, in space: AppSpace) async throws -> String? {
+    func recipientOfNewDeviceNotice(_ session: NewSession, of user: UUID, in space: AppSpace) async throws -> String? {
         try await postgres.query(
             """
             SELECT u.email FROM auth.users AS u
@@ -135,8 +135,8 @@ extension UserStore {
         }
     }
 
-    /// Ends all sessions but `kept` and cancels what was started in them: whoever used one may have requested a change
-    /// of address or a second factor.
+    /// Ends all sessions but `kept`. Also deletes unconfirmed second factors and mailed proofs, because they may have
+    /// been requested in an ended session.
     static func endAll(of user: UUID, except kept: UUID? = nil, _ transaction: PostgresTransaction) async throws {
         try await transaction.execute(
             "UPDATE auth.sessions SET revoked = now() WHERE user_id = \(user) AND revoked IS NULL AND id IS DISTINCT FROM \(kept)::uuid"

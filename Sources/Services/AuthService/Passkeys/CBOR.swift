@@ -93,13 +93,13 @@ struct CBORReader {
         return value
     }
 
-    /// The number encoded in a head; `bits` are its low five bits.
+    /// The argument of a head (RFC 8949 §3); `bits` are the low five bits of the head's first byte.
     private mutating func takeArgument(_ bits: UInt8) throws(CBORError) -> Int {
         guard bits >= 24 else { return Int(bits) }
         guard bits <= 27 else { throw error(.notSupported) }
-        let place = Int(bits) - 24
-        let number = try takeBytes(1 << place).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
-        guard number >= [24, 1 << 8, 1 << 16, 1 << 32][place] else { throw error(.notShortest) }
+        let exponent = Int(bits) - 24
+        let number = try takeBytes(1 << exponent).reduce(UInt64(0)) { $0 << 8 | UInt64($1) }
+        guard number >= [24, 1 << 8, 1 << 16, 1 << 32][exponent] else { throw error(.notShortest) }
         guard let argument = Int(exactly: number) else { throw error(.tooLarge) }
         return argument
     }

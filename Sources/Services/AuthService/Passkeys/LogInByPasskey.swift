@@ -115,7 +115,7 @@ struct LogInByPasskey: Endpoint {
             guard try await passkeys.isOpen(proof.challenge, in: space) else {
                 throw PasskeyRefusal("The challenge is unknown, was used before or has expired.")
             }
-            if !proof.isCounted(after: passkey) {
+            if !proof.hasValidCount(after: passkey) {
                 logger.warning(
                     "A passkey's signature count did not increase, so there may be a copy of it; the sign-in was refused.",
                     metadata: [

@@ -93,7 +93,7 @@ extension PasskeyCredential {
         else { throw PasskeyRefusal("The attestation object is not well-formed.") }
         let data = try AuthenticatorData(authData)
         try data.check(for: party)
-        guard let made = data.newCredential, made.id == id, let cose = try? CBOR(made.publicKey) else {
+        guard let new = data.newCredential, new.id == id, let cose = try? CBOR(new.publicKey) else {
             throw PasskeyRefusal("The authenticator data has no credential with this id.")
         }
         let key = try PasskeyPublicKey(cose)
@@ -101,8 +101,8 @@ extension PasskeyCredential {
         return (
             clientData.challenge,
             NewPasskey(
-                credentialID: id, publicKey: made.publicKey, signCount: data.signCount, isBackedUp: data.isBackedUp,
-                model: made.model,
+                credentialID: id, publicKey: new.publicKey, signCount: data.signCount, isBackedUp: data.isBackedUp,
+                model: new.model,
                 transports: transports)
         )
     }
@@ -134,7 +134,7 @@ extension PasskeyCredential {
 
         /// Whether the count has increased since the passkey's last use. Authenticators that do not count send 0
         /// (WebAuthn §6.1.1).
-        func isCounted(after passkey: StoredPasskey) -> Bool {
+        func hasValidCount(after passkey: StoredPasskey) -> Bool {
             signCount > passkey.signCount || (signCount == 0 && passkey.signCount == 0)
         }
     }

@@ -4,7 +4,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// Requires both factors, because the passkey will open the account without password and code.
+/// Requires both factors, because the passkey will give access without password and code.
 struct OfferPasskey: Endpoint {
     static let route = Route(
         .post, "/auth/me/passkeys/options", "offerPasskey",
@@ -78,7 +78,7 @@ struct AddPasskey: Endpoint {
         let (challenge, passkey) = try credential.mappingRefusals { try credential.registration(for: party) }
         let json = try await passkeys.add(
             passkey, name: name, challenge: challenge, of: user, session: try context.session, in: space)
-        guard let json else { throw ServiceError.closedChallenge }
+        guard let json else { throw ServiceError.invalidChallenge }
         return .json(ByteBuffer(string: json), status: .created)
     }
 }
@@ -236,7 +236,7 @@ extension PasskeyCredential {
 }
 
 extension ServiceError {
-    static let closedChallenge = ServiceError(
+    static let invalidChallenge = ServiceError(
         .invalidBody, "The challenge belongs to another user, was used before or is older than five minutes.",
         field: "credential")
 }

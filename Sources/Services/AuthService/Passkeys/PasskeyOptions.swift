@@ -10,7 +10,7 @@ struct PasskeyCreationOptions: Encodable {
     }
 
     struct User: Encodable {
-        /// The user's id, 16 bytes. Not a name, because authenticators show it to anyone who holds them.
+        /// The user's id, 16 bytes. Not a name, because anyone who has the authenticator can read it.
         var id: String
         var name: String
         var displayName: String

@@ -8,7 +8,7 @@ struct ReadPasskeySettings: Endpoint {
         .get, "/auth/passkeys/settings", "readPasskeySettings", "Returns the app's settings for passkeys.",
         callers: .manager(.read, .users),
         answers: [
-            .answer(200, "The settings. All members are null or empty while there are none.", .json(.passkeySettings))
+            .answer(200, "The settings. Without settings, all members are null or empty.", .json(.passkeySettings))
         ])
 
     let passkeys: PasskeyStore
@@ -26,7 +26,7 @@ struct SetPasskeySettings: Endpoint {
     static let route = Route(
         .put, "/auth/passkeys/settings", "setPasskeySettings", "Sets the domain and origins of the app's passkeys.",
         callers: .manager(.update, .users),
-        details: "Passkeys are bound to `rpId`: after a change of it, existing passkeys no longer work.",
+        details: "Passkeys are bound to `rpId`. If it changes, existing passkeys no longer work.",
         body: .json(
             .object(
                 [

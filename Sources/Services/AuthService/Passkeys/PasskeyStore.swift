@@ -74,7 +74,7 @@ struct PasskeyStore: Sendable {
         ).isEmpty
     }
 
-    /// The user that a challenge for signing up was created for.
+    /// The user that a challenge for signing up was created for; nil if the challenge is not valid.
     func newUser(of challenge: Data, in space: AppSpace) async throws -> UUID? {
         try await postgres.query(
             "SELECT user_id FROM auth.passkey_challenges WHERE \(Self.isChallenge(challenge, for: .signUp, in: space))"
@@ -201,14 +201,14 @@ struct PasskeyStore: Sendable {
                     }
                     let insertion = UserStore.insertion(
                         of: user, session: session, needsVerifiedEmail: needsVerifiedEmail, in: space)
-                    guard let made = try await transaction.query(insertion).first else {
+                    guard let created = try await transaction.query(insertion).first else {
                         throw UserStore.wrongInvitation
                     }
                     try await transaction.execute(Self.insertion(of: passkey, name: name, of: user.id, in: space))
                     // The passkey is visible only to a later statement.
                     let row = try await transaction.query(
                         "SELECT \(UserStore.ownJSON) FROM auth.users AS u WHERE id = \(user.id)")[0]
-                    return (try row.decode(0), try made.decode(1))
+                    return (try row.decode(0), try created.decode(1))
                 }
             }
         }

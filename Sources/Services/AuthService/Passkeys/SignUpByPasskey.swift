@@ -105,14 +105,14 @@ struct SignUpByPasskey: Endpoint {
         try await attempts.begin(context.nameLimits(of: request))
 
         let (challenge, passkey) = try credential.mappingRefusals { try credential.registration(for: party) }
-        guard let id = try await passkeys.newUser(of: challenge, in: space) else { throw ServiceError.closedChallenge }
+        guard let id = try await passkeys.newUser(of: challenge, in: space) else { throw ServiceError.invalidChallenge }
         user.id = id
-        let made = try await passkeys.signUp(
+        let created = try await passkeys.signUp(
             user, passkey: passkey, name: name, challenge: challenge, session: session,
             needsVerifiedEmail: settings.requireVerifiedEmail, in: space)
-        guard let made else { throw ServiceError.closedChallenge }
+        guard let created else { throw ServiceError.invalidChallenge }
         await mailing.verify(email, of: id, settings, languages, in: space)
-        guard made.isSignedIn else { return .waitingForVerification(made.json) }
-        return try signIns.answer(session.id, userID: id, user: made.json, in: space, status: .created)
+        guard created.isSignedIn else { return .waitingForVerification(created.json) }
+        return try signIns.answer(session.id, userID: id, user: created.json, in: space, status: .created)
     }
 }

@@ -62,10 +62,10 @@ enum PasswordHash {
         let phrase = bytes.map { CChar(bitPattern: $0) } + [0]
         guard martlet_crypt(phrase, encoded, &hash, hash.count) else { return false }
         // Compares only the part after method, cost and salt, because the salt's spelling may differ in unused bits.
-        let (made, expected) = (hash.prefix { $0 != 0 }.suffix(31), encoded.utf8.suffix(31))
+        let (computed, expected) = (hash.prefix { $0 != 0 }.suffix(31), encoded.utf8.suffix(31))
         // In Swift, `|` and `^` have the same precedence.
-        return made.count == expected.count
-            && zip(made, expected).reduce(UInt8(0)) { $0 | (UInt8(bitPattern: $1.0) ^ $1.1) } == 0
+        return computed.count == expected.count
+            && zip(computed, expected).reduce(UInt8(0)) { $0 | (UInt8(bitPattern: $1.0) ^ $1.1) } == 0
     }
 }
 

@@ -3,7 +3,7 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// The authorization that a code stands for.
+/// The authorization that a code is issued for.
 struct Authorization: Sendable {
     var client: UUID
     var browserSession: UUID
@@ -16,7 +16,7 @@ struct Authorization: Sendable {
 /// Codes that a browser carries from the provider to a client (RFC 6749 §4.1). Each can be used once.
 struct AuthorizationCodeStore: Sendable {
     static let lifetimeInSeconds: Int64 = 60
-    /// The maximum number of unexpired codes.
+    /// The maximum number of unexpired codes of one browser session.
     static let maximumPerBrowser: Int64 = 100
 
     let postgres: PostgresClient
@@ -77,10 +77,10 @@ struct AuthorizationCodeStore: Sendable {
             """
         ).first
         guard let row else { return nil }
-        let begun = ClientSession(
+        let started = ClientSession(
             id: session.id, userID: try row.decode(0), scopes: [ProviderScope](names: try row.decode(1)),
             authenticated: try row.decode(2))
-        return (begun, try row.decode(3))
+        return (started, try row.decode(3))
     }
 
     /// Ends the session that the code was exchanged for earlier: a code that is used twice was stolen (RFC 6749

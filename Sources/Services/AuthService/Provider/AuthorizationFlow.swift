@@ -49,9 +49,10 @@ struct AuthorizationFlow: Sendable {
         _ clientRequest: AuthorizationRequest, _ request: Request, as browser: ClientSessionStore.Browser,
         _ issuer: Issuer
     ) async throws -> Response {
-        // A program that intercepts the code of a confidential client cannot use the code without the client's secret.
-        let isAssured = clientRequest.client.isConfidential || RedirectURI.isExclusive(clientRequest.redirectURI)
-        let mayReuseConsent = isAssured && !clientRequest.prompts.contains(.consent)
+        // An earlier consent counts only if no other program can get the code or use it. The code of a confidential
+        // client cannot be used without the client's secret.
+        let isCodeSafe = clientRequest.client.isConfidential || RedirectURI.isExclusive(clientRequest.redirectURI)
+        let mayReuseConsent = isCodeSafe && !clientRequest.prompts.contains(.consent)
         if mayReuseConsent,
             try await grants.covers(clientRequest.scopes, of: browser.userID, to: clientRequest.client.id)
         {

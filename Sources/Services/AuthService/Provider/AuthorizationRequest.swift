@@ -24,6 +24,7 @@ struct AuthorizationRequest: Sendable {
     let loginHint: String?
     /// The whole request as text. It is repeated in the URLs of forms and validated again each time.
     let query: String
+    /// The same request with `prompt=login`.
     let queryForAnotherUser: String
 
     /// Where an error can be reported to the client.
@@ -120,7 +121,9 @@ struct AuthorizationRequest: Sendable {
             return seconds
         }
         nonce = fields["nonce"]
-        guard (nonce ?? "").utf8.count <= 1_000 else { throw OAuthError(.invalidRequest, "nonce is too long.") }
+        guard (nonce ?? "").utf8.count <= 1_000 else {
+            throw OAuthError(.invalidRequest, "nonce is longer than 1000 bytes.")
+        }
         loginHint = fields["login_hint"]
         query = fields.encoded
         queryForAnotherUser = fields.setting("prompt", Prompt.login.rawValue).encoded

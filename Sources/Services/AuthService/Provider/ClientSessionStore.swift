@@ -17,7 +17,7 @@ struct ClientSession: Sendable {
 /// The sessions of users in clients. Each is also a row in the table of sessions: the user sees it in the list, and it
 /// ends with that row.
 struct ClientSessionStore: Sendable {
-    /// A further session of the same user and client ends the one that has been idle the longest.
+    /// The maximum number of sessions of a user in a client. A further one ends the one that was idle the longest.
     static let maximumPerUser = 20
 
     let postgres: PostgresClient

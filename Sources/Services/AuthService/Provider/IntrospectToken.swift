@@ -58,7 +58,7 @@ struct IntrospectToken: ProviderEndpoint {
         var issuer: String
         var session: String
 
-        init(_ found: ClientTokens.Found, _ issuer: Issuer) {
+        init(_ found: ClientTokens.ValidToken, _ issuer: Issuer) {
             scope = found.open.session.scopes.list
             client = found.open.client.uuidString.lowercased()
             userName = found.open.session.scopes.contains(.profile) ? found.open.userName : nil

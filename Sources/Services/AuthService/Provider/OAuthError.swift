@@ -3,7 +3,7 @@ import HTTPTypes
 import Hummingbird
 import MartletHTTP
 
-/// An error as defined by OAuth 2.0 and OpenID Connect, which their clients understand, instead of a problem.
+/// An error in the form of OAuth 2.0 and OpenID Connect, because their clients do not understand problem details.
 struct OAuthError: Error {
     enum Code: String {
         // RFC 6749 §4.1.2.1 and §5.2

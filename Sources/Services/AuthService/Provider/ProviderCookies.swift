@@ -17,7 +17,7 @@ struct ProviderCookies: Sendable {
     let tokens: ProviderTokens
     let formKey: SymmetricKey
 
-    /// The user signed in with the browser.
+    /// The browser's session; nil if there is none or it has ended.
     func session(_ request: Request, _ issuer: Issuer) async throws -> ClientSessionStore.Browser? {
         guard let cookie = request.cookies[Self.name("session", issuer)],
             let token = tokens.content(of: cookie.value, .browser)

@@ -40,7 +40,7 @@ struct ProviderTokens: Sendable {
             + Base64URL.encode(payload + Array(HMAC<SHA256>.authenticationCode(for: payload, using: key)))
     }
 
-    /// Nil if this service did not make the token or made it as another kind.
+    /// Nil if this service did not issue the token, or issued it as another kind.
     func content(of token: String, _ kind: Kind) -> Content? {
         guard token.utf8.starts(with: kind.prefix.utf8),
             let bytes = Base64URL.decode(token.dropFirst(kind.prefix.count)).map(Array.init),

@@ -32,11 +32,11 @@ struct RedirectURI: Sendable, Equatable {
             let scheme = parts.scheme
         else { return "Expected a URI of at most \(maximumSizeInBytes) characters without a fragment." }
         guard parts.user == nil, parts.password == nil, !text.utf8.contains(UInt8(ascii: "@")) else {
-            return "An address must not name a user."
+            return "Expected a URI without a user."
         }
         guard let path = parts.percentEncodedPath.removingPercentEncoding,
             !path.split(separator: "/").contains(where: { $0 == "." || $0 == ".." })
-        else { return "An address must not have . or .. as a segment." }
+        else { return "Expected a path without . and .. segments." }
         switch scheme {
         case "https": return parts.host.map(isHost) == true ? nil : "Expected an https URI with a host."
         case "http":
@@ -89,8 +89,8 @@ struct RedirectURI: Sendable, Equatable {
         return nil
     }
 
-    /// Whether no other program can receive the redirect. Only then may a public client rely on an earlier consent (RFC
-    /// 8252 §8.6).
+    /// Whether no other program can receive the redirect. Otherwise, the user of a public client must consent each time
+    /// (RFC 8252 §8.6).
     static func isExclusive(_ text: String) -> Bool { text.hasPrefix("https://") }
 
     /// `text` with parameters added to its query.

@@ -68,7 +68,7 @@ struct SecondFactorStore: Sendable {
     }
 
     private func renewRecoveryCodes(of person: Person, _ transaction: PostgresTransaction) async throws -> [String]? {
-        // Serializes concurrent calls: the second one waits here and replaces what the first has made.
+        // Serializes concurrent calls: the second one waits here and replaces the codes of the first.
         let factor = try await transaction.query(
             "SELECT FROM \(person.factors) WHERE \(person.column) = \(person.id) AND confirmed IS NOT NULL FOR UPDATE")
         guard !factor.isEmpty else { return nil }

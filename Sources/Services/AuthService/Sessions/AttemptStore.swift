@@ -43,8 +43,7 @@ struct AttemptStore: Sendable {
             Limit("address", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
 
-        /// Calls that create or name an account and thereby reveal whether a name is taken. These attempts are never
-        /// taken back.
+        /// Calls that reveal whether a name is taken. These attempts are never taken back.
         static func names(_ address: String, in space: AppSpace) -> Limit {
             Limit("names", space, address, free: 100, secondsPerFailure: 36, longestPauseInSeconds: 60)
         }
@@ -86,16 +85,17 @@ struct AttemptStore: Sendable {
         }
 
         private init(
-            _ kind: String, _ space: AppSpace, _ what: String, free: Int, secondsPerFailure: Int,
+            _ kind: String, _ space: AppSpace, _ subject: String, free: Int, secondsPerFailure: Int,
             longestPauseInSeconds: Int
         ) {
             self.init(
-                [kind, space.appID, space.environment.rawValue, what], free: free, secondsPerFailure: secondsPerFailure,
+                [kind, space.appID, space.environment.rawValue, subject], free: free,
+                secondsPerFailure: secondsPerFailure,
                 longestPauseInSeconds: longestPauseInSeconds)
         }
 
-        private init(_ what: [String], free: Int, secondsPerFailure: Int, longestPauseInSeconds: Int) {
-            key = Data(SHA256.hash(data: Data(what.joined(separator: "\u{0}").utf8)))
+        private init(_ subject: [String], free: Int, secondsPerFailure: Int, longestPauseInSeconds: Int) {
+            key = Data(SHA256.hash(data: Data(subject.joined(separator: "\u{0}").utf8)))
             self.free = free
             self.secondsPerFailure = secondsPerFailure
             self.longestPauseInSeconds = longestPauseInSeconds
@@ -149,16 +149,16 @@ struct AttemptStore: Sendable {
 
     /// Counts a guess against `limit`. A correct guess clears the limit's count.
     ///
-    /// - Parameter look: Checks the guess; nil means that it was wrong. If it throws, nothing was checked and nothing
+    /// - Parameter check: Checks the guess; nil means that it was wrong. If it throws, nothing was checked and nothing
     ///   is counted.
-    /// - Returns: The result of `look`.
-    func guess<Found>(_ limit: Limit, _ look: () async throws -> Found?) async throws -> Found? {
-        let found = try await counting([limit], look)
+    /// - Returns: The result of `check`.
+    func guess<Found>(_ limit: Limit, _ check: () async throws -> Found?) async throws -> Found? {
+        let found = try await counting([limit], check)
         if found != nil { try await succeed(account: limit, address: nil) }
         return found
     }
 
-    /// Takes back attempts whose input was not checked.
+    /// Takes back attempts that were counted but did not fail.
     func takeBack(_ limits: [Limit]) async throws {
         for limit in limits {
             try await postgres.execute(

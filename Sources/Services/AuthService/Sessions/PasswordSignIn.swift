@@ -10,7 +10,7 @@ struct PasswordSignIn: Sendable {
     let users: UserStore
     let sessions: SessionStore
     let attempts: AttemptStore
-    let places: PlaceStore
+    let signInAddresses: SignInAddressStore
     let hasher: PasswordHasher
     let completion: SignInCompletion
     let settings: AppSettingsStore
@@ -42,7 +42,7 @@ struct PasswordSignIn: Sendable {
         do {
             _ = try await settings.current(in: space) { try $0.checkSignIn(isEmailVerified: found.isEmailVerified) }
         } catch {
-            // The password was right.
+            // The password was right, so the attempt did not fail.
             try await attempts.takeBack(limits)
             throw error
         }
@@ -58,14 +58,16 @@ struct PasswordSignIn: Sendable {
         }
         try await attempts.succeed(account: account, address: address)
         await renewHash(of: found, attempt.password)
-        // Without this record, the owner may have to wait once if others guess the password.
-        if let address = attempt.address { try? await places.record(address, of: found.id, in: space) }
+        // If this fails, the owner may have to wait once while others guess the password.
+        if let address = attempt.address { try? await signInAddresses.record(address, of: found.id, in: space) }
         await completion.notice.send(found.id, session, in: space)
         return (found.id, user)
     }
 
     private func limit(_ attempt: Attempt, in space: AppSpace) async throws -> AttemptStore.Limit {
-        guard let address = attempt.address, try await places.isKnown(address, of: attempt.identity, in: space) else {
+        guard let address = attempt.address,
+            try await signInAddresses.isKnown(address, of: attempt.identity, in: space)
+        else {
             return .account(attempt.identity.text, in: space)
         }
         return .account(attempt.identity.text, from: address, in: space)
@@ -101,6 +103,6 @@ extension ServiceError {
     static let wrongPassword = ServiceError(.signInFailed, "The password is wrong.")
 
     /// For a one-time proof that has already been used, or an account that cannot be signed in to.
-    static let spentProof = ServiceError(
+    static let unusableProof = ServiceError(
         .signInFailed, "This proof has been used before, or its account cannot be signed in to. Sign in again.")
 }

@@ -4,7 +4,7 @@ import MartletCore
 
 /// Keys that every process of the service derives from the internal secret (HKDF, RFC 5869); none is stored.
 ///
-/// Changing the internal secret ends all sessions, causes new signing keys to be made and makes second factors
+/// Changing the internal secret ends all sessions, replaces the signing keys and makes second factors
 /// unusable: their users cannot sign in until the operator or the app's server removes them. The client secrets of
 /// identity providers must be set again.
 struct ServerKeys: Sendable {
@@ -17,7 +17,7 @@ struct ServerKeys: Sendable {
     let providerTokens: SymmetricKey
     let providerForms: SymmetricKey
     /// For the addresses from which users sign in.
-    let places: SymmetricKey
+    let signInAddresses: SymmetricKey
     /// For mailed short codes.
     let mailCodes: SymmetricKey
     /// Encrypts data from identity providers: client secrets, tokens and identities.
@@ -37,7 +37,7 @@ struct ServerKeys: Sendable {
         recoveryCodes = derive("recovery codes")
         providerTokens = derive("provider tokens")
         providerForms = derive("provider forms")
-        places = derive("sign-in places")
+        signInAddresses = derive("sign-in places")
         mailCodes = derive("mail codes")
         identities = SealingKey(derive("identities"))
         oauthFlows = derive("oauth flows")

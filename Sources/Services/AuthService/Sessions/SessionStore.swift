@@ -21,9 +21,9 @@ struct NewSession: Sendable {
 
 /// The sessions of users and staff on their devices.
 struct SessionStore: Sendable {
-    /// A further session of the user ends the one that has been idle the longest.
+    /// The maximum number of a user's sessions. A further one ends the one that was idle the longest.
     static let maximumPerUser = 50
-    /// How long after signing in a sensitive call does not require the user to sign in again.
+    /// How long after a sign-in the user can make sensitive calls without signing in again.
     static let freshForInSeconds: Int64 = 600
 
     let postgres: PostgresClient
@@ -42,17 +42,17 @@ struct SessionStore: Sendable {
             renewal: "least(now() + s.lifetime, s.created + interval '90 days')")
     }
 
-    /// Signs a user in by password, unless the account was disabled or the password changed in the meantime.
+    /// Signs a user in by password.
     ///
-    /// - Returns: The user's own view.
+    /// - Returns: The user's own view; nil if the account was disabled or the password changed in the meantime.
     func create(_ session: NewSession, of account: UserStore.Account) async throws -> String? {
         try await create(
             session, where: "u.id = \(account.id) AND u.password = \(account.passwordHash)", user: account.id)
     }
 
-    /// Signs in a user who was authenticated in another way, unless the account was disabled.
+    /// Signs in a user who was authenticated in another way.
     ///
-    /// - Returns: The user's own view.
+    /// - Returns: The user's own view; nil if there is no such user or the account is disabled.
     func create(_ session: NewSession, of user: UUID, in space: AppSpace) async throws -> String? {
         try await create(session, where: "u.id = \(user) AND \(UserStore.isIn(space))", user: user)
     }
@@ -94,8 +94,8 @@ struct SessionStore: Sendable {
         return try await table.list(of: person.id, current: current, where: condition)
     }
 
-    /// Ends one session of the person, or all but `kept`. If the person is of the staff, records it in the audit log.
-    /// Returns the number of ended sessions.
+    /// Ends one session of the person, or all but `kept`, and returns their number. For staff, records it in the audit
+    /// log.
     @discardableResult
     func end(_ session: UUID? = nil, except kept: UUID? = nil, of person: Person) async throws -> Int {
         let (table, condition) = sessions(of: person)

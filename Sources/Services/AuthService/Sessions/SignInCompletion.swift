@@ -28,7 +28,7 @@ struct SignInCompletion: Sendable {
     ) async throws -> Response {
         if !hasTwoFactors { try await secondFactors.pass(code, of: .user(user, space)) }
         guard try await consume(), let json = try await sessions.create(session, of: user, in: space) else {
-            throw ServiceError.spentProof
+            throw ServiceError.unusableProof
         }
         await notice.send(user, session, in: space)
         return try signIns.answer(session.id, userID: user, user: json, in: space, status: status)
@@ -43,7 +43,7 @@ struct NewDeviceNotice: Sendable {
     /// Never fails, because the user is already signed in.
     func send(_ user: UUID, _ session: NewSession, in space: AppSpace) async {
         guard (try? await outbox.canSendMail(in: space)) == true,
-            let email = try? await users.recipientOfNewDevice(session, of: user, in: space)
+            let email = try? await users.recipientOfNewDeviceNotice(session, of: user, in: space)
         else { return }
         var order = MailOrder(.newDevice, to: email, user: user, in: space)
         order.values["time"] = outbox.time

@@ -11,10 +11,9 @@ struct ChangeStaff: Endpoint {
             .path("id", .uuid)
         ], needsConfirmation: true,
         details: """
-            Needs every right that the member has or is given. `rights` replaces all of the member's rights; \
-            gateways follow within two seconds. A new password must be changed at the next sign-in unless \
-            `mustReset` is false. All of the member's sessions end if a password is set, or if `mustReset` or \
-            `disabled` is true.
+            Needs every right that the member has or is given. `rights` replaces all of the member's rights, \
+            within two seconds. A new password must be changed at the next sign-in unless `mustReset` is false. \
+            All of the member's sessions end if a password is set, or if `mustReset` or `disabled` is true.
             """,
         body: .json(
             .object(

@@ -7,7 +7,7 @@ import MartletHTTP
 struct ConfirmStaff: Endpoint {
     static let route = Route(
         .post, "/admin/auth/confirm", "confirmStaff",
-        "Confirms who the staff member is, before a call that asks for it.", callers: .signedInStaff,
+        "Confirms who the staff member is, before a call that requires it.", callers: .signedInStaff,
         parameters: [.dashboard],
         details: """
             Calls such as `dropCollection` are refused with `confirmation-required` if the member neither signed in nor \
@@ -22,7 +22,7 @@ struct ConfirmStaff: Endpoint {
                 ], required: ["password"]
             ).closed),
         answers: [
-            .answer(200, "A new access token, which is good for such calls for ten minutes.", .json(.staffTokens))
+            .answer(200, "A new access token, with which such calls are allowed for ten minutes.", .json(.staffTokens))
         ])
 
     let check: StaffPasswordCheck

@@ -67,8 +67,8 @@ struct CreateStaff: Endpoint {
             email: try fields.email(), firstName: try fields.personName("firstName"),
             lastName: try fields.personName("lastName"))
         let json = try await staff.create(new, by: actor)
-        let made = given == nil ? password.withValue { #","password":\#(JSONValue.quote($0))"# } : ""
-        var response = Response.json(json.dropLast() + made + "}").notStored
+        let member = given == nil ? password.withValue { #","password":\#(JSONValue.quote($0))"# } : ""
+        var response = Response.json(json.dropLast() + member + "}").notStored
         response.status = .created
         return response
     }

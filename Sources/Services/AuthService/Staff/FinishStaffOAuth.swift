@@ -12,7 +12,7 @@ struct FinishStaffOAuth: Endpoint {
         "Completes a staff member's sign-in at a provider.", callers: .staffSigningIn,
         parameters: [.dashboard],
         details: """
-            `code` is the one from the redirect to the console. If the member has a second factor and \
+            `code` is the one from the redirect to the dashboard. If the member has a second factor and \
             `secondFactorCode` is missing, the answer is 401 with `second-factor-required`, and the same call \
             can be repeated with it. An unknown identity becomes a new member without rights if its verified \
             address is in one of the provider's `allowedDomains`.

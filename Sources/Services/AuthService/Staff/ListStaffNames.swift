@@ -13,7 +13,7 @@ struct ListStaffNames: Endpoint {
 
     let staff: StaffStore
 
-    private struct Question: Decodable {
+    private struct Query: Decodable {
         var staff: [String]
         var app: String?
         var area: StaffArea?
@@ -30,7 +30,7 @@ struct ListStaffNames: Endpoint {
     }
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let body = try await request.decoded(Question.self)
+        let body = try await request.decoded(Query.self)
         guard body.staff.count <= Self.maximumStaff else { throw ServiceError(.limitExceeded, field: "staff") }
         // Malformed ids belong to no staff member.
         let members = try await staff.enabled(among: body.staff.compactMap { UUID(uuidString: $0) })

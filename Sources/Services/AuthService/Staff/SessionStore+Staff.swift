@@ -38,7 +38,7 @@ struct IssuedStaffSession: Sendable {
 }
 
 extension SessionStore {
-    /// A further session of the member ends the one that has been idle the longest.
+    /// The maximum number of a member's sessions. A further one ends the one that was idle the longest.
     static let maximumPerMember = 20
 
     /// Signs a staff member in, unless the account was disabled or the password changed in the meantime. Counts the

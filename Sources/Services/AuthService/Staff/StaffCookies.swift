@@ -3,7 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// The tokens of staff who sign in in a browser, as cookies that no script can read.
+/// The tokens of staff who sign in with a browser, as cookies that no script can read.
 ///
 /// The prefix `__Host-` keeps other hosts of the domain from setting them (RFC 6265bis §4.1.3.2). The gateway accepts
 /// the access token from its cookie (`BrowserSession`); the refresh token is only read by `RefreshStaffSession`.

@@ -39,7 +39,7 @@ struct LinkStaffIdentity: Endpoint {
         let fields = try await BodyFields(request, ["subject", "email", "password"])
         let (subject, email) = (try fields.string("subject"), try fields.email())
         guard (subject == nil) != (email == nil) else {
-            throw ServiceError(.invalidBody, "Either a subject or an e-mail address is required.", field: "subject")
+            throw ServiceError(.invalidBody, "Expected either subject or email.", field: "subject")
         }
         // The form of a subject in an id token (OpenID Connect Core 1.0 §2).
         guard

@@ -58,6 +58,6 @@ struct StaffSignInCompletion: Sendable {
     /// - Parameter staff: The member with the given name; nil if the name is unknown.
     func refusal(of staff: StaffGrant?, _ attempt: Attempt) async throws -> ServiceError {
         try await audit.recordFailedSignIn(of: staff, by: attempt.provider, from: attempt.address)
-        return attempt.provider == nil ? .passwordRefused : .spentProof
+        return attempt.provider == nil ? .passwordRefused : .unusableProof
     }
 }

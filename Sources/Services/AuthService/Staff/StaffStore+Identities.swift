@@ -30,7 +30,7 @@ extension StaffStore {
             where error.constraint == "staff_identities_subject" || error.constraint == "staff_identities_email"
         {
             throw ServiceError(
-                .conflict, "Another staff member already has this.",
+                .conflict, "Another staff member already has this identity.",
                 field: error.constraint == "staff_identities_subject" ? "subject" : "email")
         }
     }

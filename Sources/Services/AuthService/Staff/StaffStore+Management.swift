@@ -179,7 +179,7 @@ extension StaffStore {
         do {
             return try await body()
         } catch let error as PostgresError where error.constraint == "staff_user_name_key" {
-            throw ServiceError(.conflict, "Another staff member already has this.", field: "userName")
+            throw ServiceError(.conflict, "Another staff member already has this name.", field: "userName")
         } catch let error as PostgresError where error.isLastAdministrator {
             throw ServiceError(.conflict, "The last administrator must not be removed.")
         }

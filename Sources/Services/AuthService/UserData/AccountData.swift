@@ -7,7 +7,7 @@ import NIOCore
 
 /// The data that auth itself holds on users. Extend it here when another table gets data of users.
 struct AccountData: UserDataHolder {
-    /// A limit per kind of data that no user reaches.
+    /// The maximum number of exported rows of each kind; no user reaches it.
     private static let maximumRows = 10_000
 
     let postgres: PostgresClient

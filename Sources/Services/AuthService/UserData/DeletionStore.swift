@@ -83,8 +83,9 @@ struct DeletionStore: Sendable {
         ).first?.decode(0)
     }
 
-    /// The position of each step; nil if the step is complete. Steps that have not started are missing.
-    func places(of receipt: UUID) async throws -> [String: String?] {
+    /// The position from which each step continues; nil if the step is complete. Steps that have not started are
+    /// missing.
+    func positions(of receipt: UUID) async throws -> [String: String?] {
         let json: String? = try await postgres.query("SELECT places::text FROM auth.receipts WHERE id = \(receipt)")
             .first?.decode(0)
         return try json.map { try JSONDecoder().decode([String: String?].self, from: Data($0.utf8)) } ?? [:]

@@ -21,13 +21,13 @@ struct EraseUser: JobHandler {
     let deletions: DeletionStore
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
-        let places = try await deletions.places(of: parameters.receipt)
+        let positions = try await deletions.positions(of: parameters.receipt)
         for (number, step) in steps.enumerated() {
             try await job.report(
                 JobProgress(done: number, total: steps.count + 1, message: step.name), isImportant: true)
             // Present with the value nil: the step is complete.
-            if let place = places[step.name], place == nil { continue }
-            try await step.erase(parameters.subject, from: places[step.name] ?? nil, job) { slice in
+            if let position = positions[step.name], position == nil { continue }
+            try await step.erase(parameters.subject, from: positions[step.name] ?? nil, job) { slice in
                 try await deletions.record(slice, by: step.name, on: parameters.receipt)
             }
         }
@@ -60,20 +60,21 @@ struct EraseUserAgain: JobHandler {
 extension UserDataPart {
     /// Erases all slices, calling `record` after each.
     fileprivate func erase(
-        _ subject: UserDataSubject, from place: String?, _ job: RunningJob, _ record: (UserErasure) async throws -> Void
+        _ subject: UserDataSubject, from position: String?, _ job: RunningJob,
+        _ record: (UserErasure) async throws -> Void
     ) async throws {
-        var place = place
+        var position = position
         repeat {
             try job.check()
-            let slice = try await holder.erase(subject.request(after: place))
-            guard slice.next == nil || slice.next != place else { throw UserDataFailure.standstill(name) }
+            let slice = try await holder.erase(subject.request(after: position))
+            guard slice.next == nil || slice.next != position else { throw UserDataFailure.noProgress(name) }
             try await record(slice)
-            place = slice.next
-        } while place != nil
+            position = slice.next
+        } while position != nil
     }
 }
 
 enum UserDataFailure: Error {
     /// A service returned the same position from which it should have continued.
-    case standstill(String)
+    case noProgress(String)
 }

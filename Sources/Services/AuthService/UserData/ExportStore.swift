@@ -35,10 +35,10 @@ struct ExportStore: Sendable {
                 FROM auth.exports AS e JOIN auth.jobs AS j ON j.id = e.job WHERE e.user_id = \(user)
                 """)
             if let row = former.first {
-                let (isUnderWay, hasFailed, seconds): (Bool, Bool, Int64) = (
+                let (isRunning, hasFailed, seconds): (Bool, Bool, Int64) = (
                     try row.decode(0), try row.decode(1), try row.decode(2)
                 )
-                guard !isUnderWay else { throw ServiceError(.conflict, "An export is in progress.") }
+                guard !isRunning else { throw ServiceError(.conflict, "An export is in progress.") }
                 guard !isLimited || hasFailed || seconds <= 0 else {
                     throw ServiceError(
                         .tooManyRequests, "A user can request one export a day.",

@@ -22,11 +22,13 @@ struct ExportUser: JobHandler {
         var file = try await exports.spool.write(contentType: "application/jsonl", name: "export.jsonl", job: job.id)
         for (number, part) in parts.enumerated() {
             try await job.report(JobProgress(done: number, total: parts.count, message: part.name), isImportant: true)
-            var place: String?
+            var position: String?
             repeat {
                 try job.check()
-                let portion = try await part.holder.export(subject.request(after: place))
-                guard portion.next == nil || portion.next != place else { throw UserDataFailure.standstill(part.name) }
+                let portion = try await part.holder.export(subject.request(after: position))
+                guard portion.next == nil || portion.next != position else {
+                    throw UserDataFailure.noProgress(part.name)
+                }
                 guard file.sizeInBytes + portion.lines.readableBytes <= limitInBytes else {
                     try await exports.spool.deleteFiles(of: job.id)
                     throw JobFailure(
@@ -35,8 +37,8 @@ struct ExportUser: JobHandler {
                     )
                 }
                 try await file.write(portion.lines)
-                place = portion.next
-            } while place != nil
+                position = portion.next
+            } while position != nil
         }
         try await file.finish()
         return Report(sizeInBytes: file.sizeInBytes)

@@ -52,7 +52,7 @@ struct UserDataSubject: Codable, Sendable {
         (app, environment, self.user) = (space.appID, space.environment, user)
     }
 
-    func request(after place: String?) -> UserDataRequest {
-        UserDataRequest(app: app, environment: environment, user: user.uuidString.lowercased(), after: place)
+    func request(after position: String?) -> UserDataRequest {
+        UserDataRequest(app: app, environment: environment, user: user.uuidString.lowercased(), after: position)
     }
 }

@@ -83,6 +83,6 @@ struct ImportStore: Sendable {
         let isHere = try await !transaction.query(
             "SELECT FROM auth.users AS u WHERE id = \(id) AND \(UserStore.isIn(space))"
         ).isEmpty
-        return isHere ? .existing : .refused(Problem.Row(row: row, field: "id", reason: "This id cannot be taken."))
+        return isHere ? .existing : .refused(Problem.Row(row: row, field: "id", reason: "This id is not available."))
     }
 }

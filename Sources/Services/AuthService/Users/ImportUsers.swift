@@ -60,15 +60,15 @@ struct ImportUsers: Endpoint {
         ])
 
     static let maximumCount = 100
-    /// In bytes. The profiles of one user may take 32 KiB.
-    private static let maximumSize = 4 << 20
+    /// The profiles of one user may take 32 KiB.
+    private static let maximumSizeInBytes = 4 << 20
 
     let imports: ImportStore
     let now: @Sendable () -> Date
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try context.userSpace
-        let fields = try await BodyFields(request, ["users", "dryRun", "partial"], upTo: Self.maximumSize)
+        let fields = try await BodyFields(request, ["users", "dryRun", "partial"], upTo: Self.maximumSizeInBytes)
         let (isDryRun, isPartial) = (try fields.flag("dryRun") ?? false, try fields.flag("partial") ?? false)
         guard case .array(let elements)? = fields["users"], (1...Self.maximumCount).contains(elements.count) else {
             throw ServiceError(

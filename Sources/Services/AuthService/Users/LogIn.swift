@@ -47,7 +47,7 @@ struct LogIn: Endpoint {
         case (let name?, nil): return .userName(name)
         case (nil, let address?): return .email(address)
         default:
-            throw ServiceError(.invalidBody, "Either a user name or an e-mail address is required.", field: "userName")
+            throw ServiceError(.invalidBody, "Expected either userName or email.", field: "userName")
         }
     }
 }

@@ -34,7 +34,7 @@ struct SignInAnonymously: Endpoint {
         let session = NewSession(device: try fields.device())
         _ = try await settings.current(in: space) { try $0.checkAnonymousSignUp() }
         try await attempts.begin(context.nameLimits(of: request))
-        let made = try await users.create(user, session: session, in: space)
-        return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
+        let created = try await users.create(user, session: session, in: space)
+        return try signIns.answer(session.id, userID: created.id, user: created.json, in: space, status: .created)
     }
 }

@@ -59,16 +59,16 @@ struct SignUp: Endpoint {
 
         try await attempts.begin(context.nameLimits(of: request))
         user.passwordHash = try await hasher.hash(password)
-        let made = try await users.create(
+        let created = try await users.create(
             user, session: session, needsVerifiedEmail: settings.requireVerifiedEmail, in: space)
-        await mailing.verify(email, of: made.id, settings, languages, in: space)
-        guard made.isSignedIn else { return .waitingForVerification(made.json) }
-        return try signIns.answer(session.id, userID: made.id, user: made.json, in: space, status: .created)
+        await mailing.verify(email, of: created.id, settings, languages, in: space)
+        guard created.isSignedIn else { return .waitingForVerification(created.json) }
+        return try signIns.answer(session.id, userID: created.id, user: created.json, in: space, status: .created)
     }
 }
 
 extension Response {
-    /// 202 for a new user who can sign in only once the address is verified.
+    /// 202 for a new user who can sign in only after the address is verified.
     static func waitingForVerification(_ user: String) -> Response {
         Response.json(ByteBuffer(string: #"{"user":\#(user)}"#), status: .accepted).notStored
     }

@@ -63,8 +63,7 @@ extension BodyFields {
         return text
     }
 
-    /// The maximum size of a profile in bytes.
-    static let maximumProfileSize = 16 << 10
+    static let maximumProfileSizeInBytes = 16 << 10
 
     func userName() throws -> UserName? { try string("userName").map { try UserName($0) } }
 
@@ -79,7 +78,7 @@ extension BodyFields {
 
     func email() throws -> EmailAddress? { try string("email").map { try EmailAddress($0) } }
 
-    func profile() throws -> String? { try object("profile", upTo: Self.maximumProfileSize) }
+    func profile() throws -> String? { try object("profile", upTo: Self.maximumProfileSizeInBytes) }
 
-    func privateProfile() throws -> String? { try object("private", upTo: Self.maximumProfileSize) }
+    func privateProfile() throws -> String? { try object("private", upTo: Self.maximumProfileSizeInBytes) }
 }

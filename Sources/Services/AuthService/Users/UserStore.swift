@@ -80,7 +80,7 @@ struct UserStore: Sendable {
 
     /// Creates a user with a first session.
     ///
-    /// - Parameter needsVerifiedEmail: Whether a session is created only if the address is proven. Without a session,
+    /// - Parameter needsVerifiedEmail: Whether a session is created only if the address is verified. Without a session,
     ///   `isSignedIn` is false.
     /// - Throws: `conflict` if the name, the address or the identity belongs to someone else; `invalid-body` for a
     ///   profile that is too large, and for an invitation that is not valid for the address.
@@ -102,8 +102,8 @@ struct UserStore: Sendable {
             field: "invitation")
     }
 
-    /// Returns a row with the user's JSON and whether there is a session; no row if the invitation is not valid for the
-    /// address.
+    /// The statement that creates a user. It returns a row with the user's JSON and whether there is a session; no row
+    /// if the invitation is not valid for the address.
     static func insertion(of user: NewUser, session: NewSession, needsVerifiedEmail: Bool = false, in space: AppSpace)
         -> PostgresQuery
     {
@@ -240,7 +240,7 @@ struct UserStore: Sendable {
     /// Hands an account with an unverified address over to the person who has proved ownership of the address.
     ///
     /// Someone else may have created the account, so its row is deleted and created again under the same id, which
-    /// removes every way to get in: password, sessions, second factor, passkeys, identities and grants. The name, the
+    /// removes every way to sign in: password, sessions, second factor, passkeys, identities and grants. The name, the
     /// profile and what apps store under the id are kept.
     ///
     /// - Returns: False if the account was left alone, because it no longer has this address, the address has been
@@ -276,7 +276,7 @@ struct UserStore: Sendable {
         }
     }
 
-    /// Excludes accounts that are being deleted.
+    /// Whether the user in row `u` belongs to the space and is not being deleted.
     static func isIn(_ space: AppSpace) -> PostgresQuery {
         "u.app_id = \(space.appID) AND u.environment = \(space.environment.rawValue) AND NOT u.deleting"
     }
@@ -332,8 +332,9 @@ struct UserStore: Sendable {
             return try await body()
         } catch let error as PostgresError where error.sqlState == "23505" {
             switch error.constraint {
-            case "users_user_name": throw ServiceError(.conflict, "Another user already has this.", field: "userName")
-            case "users_email": throw ServiceError(.conflict, "Another user already has this.", field: "email")
+            case "users_user_name":
+                throw ServiceError(.conflict, "Another user already has this name.", field: "userName")
+            case "users_email": throw ServiceError(.conflict, "Another user already has this address.", field: "email")
             case "identities_pkey": throw ServiceError(.conflict, "Another user already has this identity.")
             default: throw error
             }

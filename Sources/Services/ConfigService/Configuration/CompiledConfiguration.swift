@@ -4,7 +4,7 @@ import MartletFlags
 import NIOCore
 import Synchronization
 
-/// A configuration prepared for serving: its compiled conditions and the answers made so far.
+/// A configuration prepared for serving: its compiled conditions and a cache of answers.
 final class CompiledConfiguration: Sendable {
     static let maximumAnswers = 64
     static let maximumSizeInBytes = 4 << 20
@@ -68,7 +68,7 @@ final class CompiledConfiguration: Sendable {
             JSONValue.quote(part) + ":" + (document[part] ?? (part == "mainSettings" ? .object([]) : .array([]))).text
         }.joined(separator: ",")
         let (version, date) = (
-            JSONValue.quote(version ?? "\(live.version)"), JSONValue.quote(Self.text(live.published))
+            JSONValue.quote(version ?? "\(live.version)"), JSONValue.quote(live.published.rfc3339)
         )
         let head = [
             #""config":{"version":\#(version),"date":\#(date)}"#, #""appVersion":\#(JSONValue.quote(name.appVersion))"#,
@@ -80,6 +80,4 @@ final class CompiledConfiguration: Sendable {
         ].joined(separator: ",")
         return "{\(head),\(shown),\"experiments\":\(variant.experiments)}"
     }
-
-    private static func text(_ date: Date) -> String { date.rfc3339 }
 }

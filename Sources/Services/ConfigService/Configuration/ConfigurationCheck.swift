@@ -24,7 +24,7 @@ struct ConfigurationCheck {
 
     var findings = Findings()
     var catalogue: PropertyCatalogue
-    /// The document's colours and the names of those that are used.
+    /// The names of the document's colours, and of those that are used.
     var colors: Set<String> = []
     var usedColors: Set<String> = []
     /// Controllers by name, with their kind and the kinds of their objects by name.

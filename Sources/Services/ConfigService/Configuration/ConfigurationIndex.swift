@@ -25,8 +25,8 @@ struct ConfigurationIndex: Sendable {
 
     /// The configuration for the newest app version that is not above `version`.
     ///
-    /// - Parameter theme: If nil, the configuration without a theme is chosen; an app version that has none falls back
-    ///   to the theme Light, then to the first theme by name.
+    /// - Parameter theme: If nil, the configuration without a theme is chosen, or else the theme Light, or else the
+    ///   first theme by name.
     func entry(for version: VersionNumber, theme: String?) -> Entry? {
         if let theme { return newest(of: theme, upTo: version) }
         // The app version takes precedence over the theme.

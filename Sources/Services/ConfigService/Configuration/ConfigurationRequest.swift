@@ -23,9 +23,10 @@ struct ConfigurationRequest: Sendable {
     let unit: ExperimentUnit
     private let principal: Principal
 
+    /// - Parameter properties: The values of `clientPropertyNames` that the client sent.
     /// - Throws: `invalid-parameter`, `invalid-body`, `forbidden` for keys that are not app keys.
     init(
-        appVersion: String, theme: String?, described: [String: String], attributes given: JSONValue? = nil,
+        appVersion: String, theme: String?, properties: [String: String], attributes given: JSONValue? = nil,
         at now: Date, _ request: Request, _ context: ServiceContext
     ) throws {
         principal = try context.principal
@@ -38,7 +39,7 @@ struct ConfigurationRequest: Sendable {
         self.appVersion = version
         self.theme = theme
         var attributes = try Self.attributes(given)
-        // These names always have the server's meaning, whatever the client's own attributes say.
+        // These replace attributes of the same name that the client sent.
         let deviceID = try request.deviceID
         unit = ExperimentUnit(userID: principal.userID, deviceID: deviceID)
         attributes["user"] = principal.userID.map { .object(["id": .string($0)]) }
@@ -49,7 +50,7 @@ struct ConfigurationRequest: Sendable {
         attributes["appVersion"] = .string(version.text)
         attributes["theme"] = theme.map { .string($0) }
         attributes["now"] = .number(now.timeIntervalSince1970)
-        for (name, text) in described {
+        for (name, text) in properties {
             guard (1...200).contains(text.utf8.count) else {
                 throw ServiceError(.invalidParameter, "Expected 1 to 200 bytes.", field: name)
             }

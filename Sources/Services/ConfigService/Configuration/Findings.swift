@@ -70,7 +70,8 @@ struct Findings: Sendable {
         return elements
     }
 
-    /// The text, without control characters and within the length limits; otherwise nil.
+    /// The text. Nil, with a finding, if the value is not a string, has control characters, or does not have `minimum`
+    /// to `limit` characters (Unicode scalars).
     mutating func text(_ value: JSONValue?, at place: DocumentPlace, from minimum: Int = 1, upTo limit: Int = 200)
         -> String?
     {

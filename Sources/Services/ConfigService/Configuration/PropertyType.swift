@@ -84,13 +84,13 @@ enum PropertyType: Sendable, Equatable {
 
     /// Also accepts the index of a choice, which the original TBAnalytics dashboard stored.
     private static func choice(_ value: JSONValue, of choices: [String]) -> Verdict {
-        func isPlace(_ digits: String) -> Bool { Int(digits).map { choices.indices.contains($0) } ?? false }
+        func isIndex(_ digits: String) -> Bool { Int(digits).map { choices.indices.contains($0) } ?? false }
         return switch value {
         case .string(let text) where choices.contains(text): .good
         case .string(let text):
-            isPlace(text) ? .discouraged("a word from the list") : .unknownChoice(text, of: choices)
+            isIndex(text) ? .discouraged("a word from the list") : .unknownChoice(text, of: choices)
         case .number(let literal):
-            isPlace(literal)
+            isIndex(literal)
                 ? .discouraged("a word from the list") : .outOfRange("a number from 0 to \(choices.count - 1)")
         default: .wrongType("one of: " + choices.joined(separator: ", "))
         }
@@ -191,8 +191,8 @@ extension PropertyType {
         return length
     }
 
-    private static func bound(_ value: JSONValue?, _ usual: Double) throws(Malformed) -> Double {
-        guard let value else { return usual }
+    private static func bound(_ value: JSONValue?, _ standard: Double) throws(Malformed) -> Double {
+        guard let value else { return standard }
         guard case .number(let literal) = value, let number = Double(literal), number.isFinite else {
             throw Malformed(message: "minimum and maximum must be numbers.")
         }

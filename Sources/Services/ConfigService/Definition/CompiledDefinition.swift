@@ -34,7 +34,7 @@ struct CompiledDefinition: Sendable {
     let requires: [String: Int]
     let options: [OptionalRequirement]
     let rollout: AppDefinition.Rollout?
-    private let places: [String: Int]
+    private let indexByDigest: [String: Int]
 
     init(_ app: AppDefinition) {
         let inlineModels = app.models.filter { if case .string = $0.value { false } else { true } }
@@ -43,7 +43,7 @@ struct CompiledDefinition: Sendable {
             + inlineModels.map { DefinitionPart("models/" + $0.name, $0.value) }
             + app.views.map { DefinitionPart("views/" + $0.name, Self.ordered($0.value)) }
             + app.controllers.map { DefinitionPart("controllers/" + $0.name, $0.value) }
-        places = Dictionary(parts.enumerated().map { ($1.sha256, $0) }, uniquingKeysWith: { first, _ in first })
+        indexByDigest = Dictionary(parts.enumerated().map { ($1.sha256, $0) }, uniquingKeysWith: { first, _ in first })
         minClient = app.minClient
         requires = app.requires
         rollout = app.rollout
@@ -52,7 +52,7 @@ struct CompiledDefinition: Sendable {
         self.options = options
     }
 
-    func part(_ sha256: String) -> DefinitionPart? { places[sha256].map { parts[$0] } }
+    func part(_ sha256: String) -> DefinitionPart? { indexByDigest[sha256].map { parts[$0] } }
 
     /// `app.json` with the paths of the parts in place of the parts. Members that only the server uses or that the
     /// manifest repeats are left out.

@@ -6,8 +6,8 @@ import MartletFlags
 struct DefinitionChoice: Sendable {
     let editions: DefinitionEditions
 
-    /// The live version, or its rollout's other version if the flag is off. If the client cannot show it, the newest
-    /// earlier version within reach that the client can show, if any.
+    /// The live version, or its rollout's other version if the flag is off. A client that cannot show this version gets
+    /// the newest available earlier one that it can show, or this version if there is none.
     func edition(
         of live: LiveDocument, for subject: Subject, with capabilities: ClientCapabilities, in space: LiveSpace
     ) async throws -> DefinitionEdition {

@@ -12,7 +12,7 @@ struct DefinitionEdition: Sendable {
 /// newer ones.
 final class DefinitionEditions: Sendable {
     /// How many versions before the live one remain available.
-    static let reach = 10
+    static let availableVersions = 10
     private static let capacityInBytes = 64 << 20
 
     private struct Key: Hashable {
@@ -41,7 +41,7 @@ final class DefinitionEditions: Sendable {
         async throws -> DefinitionEdition?
     {
         for version in stride(
-            from: live.version - 1, through: max(live.firstVersion, live.version - Self.reach), by: -1)
+            from: live.version - 1, through: max(live.firstVersion, live.version - Self.availableVersions), by: -1)
         {
             if let edition = try await edition(version, of: live.key, in: space), isWanted(edition) { return edition }
         }

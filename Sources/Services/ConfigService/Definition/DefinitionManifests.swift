@@ -5,7 +5,7 @@ import MartletCore
 import NIOCore
 import Synchronization
 
-/// Creates and signs manifests, and caches the most recent ones.
+/// Creates, signs and caches manifests.
 final class DefinitionManifests: Sendable {
     private static let capacity = 2_000
     private static let capacityInBytes = 16 << 20
@@ -28,6 +28,7 @@ final class DefinitionManifests: Sendable {
     private struct Key: Hashable {
         let head: Head
         let expires: Date
+        /// The version that the client gets; it can be older than the head's.
         let content: Int
         /// The members after the manifest. Clients with equal capabilities share one answer.
         let more: String
@@ -35,7 +36,7 @@ final class DefinitionManifests: Sendable {
 
     private struct State {
         var signers: [String: DefinitionSigner] = [:]
-        var made: [Key: StoredContent] = [:]
+        var answers: [Key: StoredContent] = [:]
         var sizeInBytes = 0
     }
 
@@ -58,19 +59,19 @@ final class DefinitionManifests: Sendable {
         let expires = Date(
             timeIntervalSince1970: ((now().timeIntervalSince1970 / 86_400).rounded(.down) + 1) * 86_400 + Self.validity)
         let key = Key(head: head, expires: expires, content: edition.version, more: more)
-        if let made = state.withLock({ $0.made[key] }) { return made }
+        if let known = state.withLock({ $0.answers[key] }) { return known }
         let signer = try await signer(of: head.space.appID)
         let manifest = try CanonicalJSON.text(of: Self.manifest(edition, head, expires, signer.id))
         let signature = try signer.signature(of: manifest)
-        let made = StoredContent(Array(#"{"manifest":\#(manifest),"signature":"\#(signature)"\#(more)}"#.utf8))
-        let size = made.sizeInBytes + more.utf8.count
+        let answer = StoredContent(Array(#"{"manifest":\#(manifest),"signature":"\#(signature)"\#(more)}"#.utf8))
+        let size = answer.sizeInBytes + more.utf8.count
         state.withLock { state in
-            if state.made.count >= Self.capacity || state.sizeInBytes + size > Self.capacityInBytes {
-                (state.made, state.sizeInBytes) = ([:], 0)
+            if state.answers.count >= Self.capacity || state.sizeInBytes + size > Self.capacityInBytes {
+                (state.answers, state.sizeInBytes) = ([:], 0)
             }
-            if state.made.updateValue(made, forKey: key) == nil { state.sizeInBytes += size }
+            if state.answers.updateValue(answer, forKey: key) == nil { state.sizeInBytes += size }
         }
-        return made
+        return answer
     }
 
     private func signer(of appID: String) async throws -> DefinitionSigner {

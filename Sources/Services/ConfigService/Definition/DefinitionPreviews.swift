@@ -9,8 +9,8 @@ import Synchronization
 /// server.
 ///
 /// A token is `<id>.<mac>`: the preview's id, a UUID, and the base64url of the HMAC-SHA-256 (RFC 2104) of the id and
-/// the draft. Forged tokens are rejected without the database. The database knows whether a preview is still open, but
-/// nothing from which a token could be created.
+/// the draft. Forged tokens are rejected without a query. The database stores which previews are open, but nothing from
+/// which a token could be created.
 final class DefinitionPreviews: Sendable {
     static let maximumHours = 7 * 24
     private static let capacity = 20
@@ -25,7 +25,7 @@ final class DefinitionPreviews: Sendable {
     private let documents: DocumentStore
     private let live: LiveDocuments
     let now: @Sendable () -> Date
-    private let made = Mutex<[Key: (revision: Int64, definition: CompiledDefinition)]>([:])
+    private let compiled = Mutex<[Key: (revision: Int64, definition: CompiledDefinition)]>([:])
 
     init(
         internalSecret: Secret, store: PreviewStore, documents: DocumentStore, live: LiveDocuments,
@@ -75,16 +75,16 @@ final class DefinitionPreviews: Sendable {
         async throws -> CompiledDefinition
     {
         let key = Key(space: space, name: document.name)
-        if let known = made.withLock({ $0[key] }), known.revision == revision { return known.definition }
+        if let known = compiled.withLock({ $0[key] }), known.revision == revision { return known.definition }
         let kind = DefinitionKind()
         let content = try JSONValue(parsing: draft.utf8)
         let findings = kind.check(content, named: document.name, in: try await live.current(space))
         guard !findings.contains(where: { $0.severity == .error }),
             let definition = try kind.compile(content, named: document.name) as? CompiledDefinition
         else { throw ServiceError(.documentRefused, "The draft has errors; see findings.", findings: findings.limited) }
-        made.withLock { made in
-            if made.count >= Self.capacity { made.removeAll() }
-            made[key] = (revision, definition)
+        compiled.withLock { compiled in
+            if compiled.count >= Self.capacity { compiled.removeAll() }
+            compiled[key] = (revision, definition)
         }
         return definition
     }
@@ -98,7 +98,8 @@ final class DefinitionPreviews: Sendable {
         return id
     }
 
-    /// Each field is preceded by its length, so that no two drafts give the same bytes.
+    /// The version of this format and the fields, each preceded by its length, so that no two drafts give the same
+    /// bytes.
     private static func message(_ name: String, _ space: AppSpace, _ id: UUID) -> Data {
         let fields = ["2", space.appID, space.environment.rawValue, name, id.uuidString.lowercased()]
         return Data(fields.map { "\($0.utf8.count):\($0)" }.joined().utf8)

@@ -11,7 +11,7 @@ struct ViewTree {
         var depth = 1
         var views = 1
 
-        mutating func take(_ inner: Measure) {
+        mutating func add(_ inner: Measure) {
             depth = max(depth, inner.depth + 1)
             views = min(views + inner.views, ViewTree.maximumViews + 1)
         }
@@ -19,7 +19,7 @@ struct ViewTree {
 
     private let app: AppDefinition
     private var known: [String: Measure] = [:]
-    private var above: [String] = []
+    private var ancestors: [String] = []
     private var findings: [Finding] = []
 
     init(_ app: AppDefinition) {
@@ -50,18 +50,18 @@ struct ViewTree {
     private mutating func measure(named name: String) -> Measure {
         if let known = known[name] { return known }
         guard let view = app.view(name) else { return Measure() }
-        if let start = above.firstIndex(of: name) {
-            let cycle = (above[start...] + [name]).joined(separator: " → ")
+        if let start = ancestors.firstIndex(of: name) {
+            let cycle = (ancestors[start...] + [name]).joined(separator: " → ")
             findings.append(
                 Finding(
                     .error, "cycle", at: "/views/" + JSONPointer.escape(name), "This view contains itself: \(cycle)."))
             return Measure()
         }
         // A longer chain of names already exceeds the maximum depth.
-        guard above.count <= Self.maximumDepth else { return Measure(depth: Self.maximumDepth + 1) }
-        above.append(name)
+        guard ancestors.count <= Self.maximumDepth else { return Measure(depth: Self.maximumDepth + 1) }
+        ancestors.append(name)
         let measure = measure(view)
-        above.removeLast()
+        ancestors.removeLast()
         known[name] = measure
         return measure
     }
@@ -80,8 +80,8 @@ struct ViewTree {
             if let fallback = view["fallback"], fallback != .string("drop") { [fallback] } else { [] }
         for inner in contents + row + fallback {
             switch inner {
-            case .string(let name): measure.take(self.measure(named: name))
-            case .object: measure.take(self.measure(inner))
+            case .string(let name): measure.add(self.measure(named: name))
+            case .object: measure.add(self.measure(inner))
             default: break
             }
         }

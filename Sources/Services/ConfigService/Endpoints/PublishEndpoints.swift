@@ -5,7 +5,7 @@ import MartletCore
 import MartletHTTP
 
 /// With `If-Match`, the draft is published only if it has not changed since the caller read it. A draft that is already
-/// live does not make a new version. A later publication uses the draft as it is now.
+/// live does not make a new version. A scheduled publication uses the draft as it is now.
 struct PublishDraft: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/publish", "publishDraft", "Publishes the draft, now or later.",
@@ -83,7 +83,7 @@ struct RollBack: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, author) = try context.managed(kinds, may: .update)
-        try key.checkIsFreeToMove()
+        try key.checkIsNotExperiment()
         let fields = try await BodyFields(request, ["version", "note"])
         guard let version = try fields.integer("version", in: 1...Int(Int32.max)) else {
             throw ServiceError(.invalidBody, "This field is required.", field: "version")
@@ -118,7 +118,7 @@ struct Withdraw: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, author) = try context.managed(kinds, may: .update)
-        try key.checkIsFreeToMove()
+        try key.checkIsNotExperiment()
         try await publisher.withdraw(Publisher.Request(key: key, space: try context.space, author: author))
         return Response(status: .noContent)
     }
@@ -249,10 +249,10 @@ extension Publisher {
 }
 
 extension DocumentKey {
-    /// Refuses experiments: an older version would bring back an older state.
+    /// Refuses experiments: an older version would restore an older state.
     ///
     /// - Throws: `conflict`.
-    fileprivate func checkIsFreeToMove() throws {
+    fileprivate func checkIsNotExperiment() throws {
         guard kind != .experiment else {
             throw ServiceError(.conflict, "The state of an experiment changes only by start, stop and decide.")
         }

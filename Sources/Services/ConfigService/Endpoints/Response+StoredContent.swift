@@ -9,9 +9,8 @@ extension Response {
     /// Stored JSON, or 304 for a client that already has it (RFC 9110 §13.1.2). Compressed if the client accepts that.
     ///
     /// - Parameters:
-    ///   - space: Pass it if the answer depends only on what is live in the space, the request's address and
-    ///     `If-None-Match`; gateways may then answer that it is unchanged. Nil if it depends on the client or on other
-    ///     headers.
+    ///   - space: Pass it if the answer depends only on the space's live documents, the request's URL and
+    ///     `If-None-Match`; gateways may then answer 304 themselves. Nil if it depends on the client or other headers.
     ///   - headers: Sent in every case, including 304.
     static func stored(
         _ content: StoredContent, of space: LiveSpace? = nil, to request: Request, headers: HTTPFields = [:]

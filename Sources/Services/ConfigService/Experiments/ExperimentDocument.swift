@@ -51,7 +51,7 @@ struct ExperimentDocument: Sendable {
         var priorDeviation: Double?
     }
 
-    /// A part of the units. Experiments that share the name but no part of the range have no unit in common.
+    /// A range of the units. Experiments with the same name and disjoint ranges have no unit in common.
     struct Exclusion: Sendable, Equatable {
         var name: String
         var start: Double

@@ -5,8 +5,8 @@ import MartletFlags
 /// The subject that flags are evaluated for: the caller's description, corrected by what the server knows.
 struct EvaluationContext: Sendable {
     private(set) var attributes: FlagAttributes
-    /// The unit for experiments: the user named by a token or a server, and as the device `deviceId`, or else
-    /// `targetingKey`.
+    /// The unit for experiments: the user named by the token or by a server, and the device named by `deviceId` or,
+    /// without it, by `targetingKey`.
     let unit: ExperimentUnit
     private let principal: Principal
     /// The caller's description as received.

@@ -16,6 +16,7 @@ final class LiveVersionsFeed: Service {
     private static let portion = 500
 
     private struct State {
+        /// The sum of all generations, so that every publication changes it; nil before the first read.
         var number: Int64?
         /// The start of the last successful poll.
         var lastPoll: ContinuousClock.Instant?
@@ -37,7 +38,7 @@ final class LiveVersionsFeed: Service {
 
     var isRead: Bool { state.withLock { $0.number != nil } }
 
-    /// Whether the feed was recently in sync with the database.
+    /// Whether the last successful poll began less than six seconds ago.
     var isCurrent: Bool { state.withLock { $0.lastPoll.map { .now - $0 < .seconds(6) } ?? false } }
 
     func run() async throws {

@@ -86,7 +86,8 @@ struct Exchange: Sendable {
             guard let live = item.live else { continue }
             do {
                 versions.append(
-                    try await publisher.take(live, Publisher.Request(key: item.key, space: space, author: author)))
+                    try await publisher.publishImported(
+                        live, Publisher.Request(key: item.key, space: space, author: author)))
             } catch let problem as ServiceError where problem.code == .documentRefused {
                 throw ServiceError(
                     .documentRefused,

@@ -9,9 +9,9 @@ import Synchronization
 
 /// The live documents of the spaces in use, in memory.
 ///
-/// A space is loaded on first use. It is read again on a notification, and after a poll every `interval` in case a
-/// notification was lost; until then callers get the previous state. So reading a loaded space costs no query and works
-/// while the database is unavailable. Beyond the limits, the least recently used space is evicted.
+/// A space is loaded on first use. It is read again on a notification, or when a poll finds a new generation; until
+/// then callers get the previous state. So reading a loaded space costs no query and works while the database is
+/// unavailable. Beyond the limits, the least recently used space is evicted.
 final class LiveDocuments: Service {
     static let channel = "martlet_config"
     private static let interval: Duration = .seconds(1)
@@ -84,7 +84,7 @@ final class LiveDocuments: Service {
 
     /// The live documents of a space. If this instance has not reached `generation`, which an event named, it waits for
     /// it up to `Limits.wait`, and then returns what it has. It does not wait for a generation that is too far ahead to
-    /// be true.
+    /// exist.
     ///
     /// - Throws: The errors of `current`.
     func current(_ space: AppSpace, reaching generation: Int64) async throws -> LiveSpace {
@@ -145,7 +145,7 @@ final class LiveDocuments: Service {
     func catchUp(_ space: AppSpace) async {
         guard let known = known(space) else { return }
         let number = nextRead()
-        if let read = try? await store.read(space, known: known) { take(read, number) }
+        if let read = try? await store.read(space, known: known) { apply(read, number) }
     }
 
     /// Schedules a new read of a space after a publication, here or on another instance.
@@ -186,7 +186,7 @@ final class LiveDocuments: Service {
         repeat {
             do {
                 let number = nextRead()
-                take(try await store.read(space, known: known(space)), number)
+                apply(try await store.read(space, known: known(space)), number)
             } catch {
                 logger.debug(
                     "Could not read live documents; keeping the previous ones.", metadata: ["error.cause": "\(error)"])
@@ -207,7 +207,7 @@ final class LiveDocuments: Service {
 
     /// Ignores the result if a read that began later has already finished. If the ignored read saw newer data, the
     /// generation differs and the next poll finds it.
-    private func take(_ read: LiveSpace, _ number: Int) {
+    private func apply(_ read: LiveSpace, _ number: Int) {
         let followers: [AsyncStream<LiveSpace>.Continuation] = state.withLock { state in
             guard let entry = state.entries[read.space], entry.read < number else { return [] }
             let isNew = entry.current.generation != read.generation || !entry.current.isSame(as: read)

@@ -44,7 +44,7 @@ final class LiveSpace: Sendable {
     private let pinned: [PinnedVersion: LiveDocument]
     private let byKind: [DocumentKind: [LiveDocument]]
     let sizeInBytes: Int
-    private let made = Mutex<[ObjectIdentifier: any Sendable]>([:])
+    private let derivedValues = Mutex<[ObjectIdentifier: any Sendable]>([:])
 
     init(_ space: AppSpace, generation: Int64 = 0, live: [LiveDocument] = [], pinned: [LiveDocument] = []) {
         self.space = space
@@ -70,9 +70,9 @@ final class LiveSpace: Sendable {
     /// A value derived from the space, computed once on first use.
     func derived<Value: Sendable>(_ make: (LiveSpace) -> Value) -> Value {
         let key = ObjectIdentifier(Value.self)
-        if let known = made.withLock({ $0[key] }) as? Value { return known }
+        if let known = derivedValues.withLock({ $0[key] }) as? Value { return known }
         let value = make(self)
-        made.withLock { $0[key] = value }
+        derivedValues.withLock { $0[key] = value }
         return value
     }
 

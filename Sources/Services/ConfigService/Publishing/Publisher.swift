@@ -90,7 +90,7 @@ struct Publisher: Sendable {
                     .versionNotFound, "There is no such version in \(environment.rawValue).", field: "version")
             }
             let content = try await transferred(try source.decode(1), document, request, transaction)
-            if try await hasNoOtherChanges(document, request, transaction) {
+            if try await hasNoUnpublishedChanges(document, request, transaction) {
                 try await DocumentStore.setDraft(content, of: document.id, by: request.author, transaction)
             }
             return try await add(
@@ -101,7 +101,7 @@ struct Publisher: Sendable {
     }
 
     /// Publishes content from another space. The draft is not changed.
-    func take(_ content: String, _ request: Request) async throws -> String {
+    func publishImported(_ content: String, _ request: Request) async throws -> String {
         try await run(request) { document, space, transaction in
             try await add(
                 try await transferred(content, document, request, transaction), request, document, space, .import,
@@ -119,7 +119,7 @@ struct Publisher: Sendable {
         _ body: @Sendable (DocumentStore.Document, LiveSpace, PostgresTransaction) async throws -> String
     ) async throws -> String {
         // The space is read before the lock is taken, so that a transaction never waits for another connection. The
-        // generation shows whether the space is still current.
+        // generation shows whether the space is still current; the fifth attempt proceeds even if it is not.
         var attempts = 0
         while true {
             await live.catchUp(request.space)
@@ -199,7 +199,7 @@ struct Publisher: Sendable {
         return transferred == value ? content : transferred.text
     }
 
-    private func hasNoOtherChanges(
+    private func hasNoUnpublishedChanges(
         _ document: DocumentStore.Document, _ request: Request, _ transaction: PostgresTransaction
     ) async throws -> Bool {
         guard let draft = document.draft else { return true }

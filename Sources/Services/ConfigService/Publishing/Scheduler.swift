@@ -4,8 +4,8 @@ import MartletCore
 import MartletHTTP
 import ServiceLifecycle
 
-/// Publishes scheduled documents, about once a second. Every instance runs it; the first one to mark a row publishes
-/// it, in one transaction.
+/// Publishes scheduled documents, about once a second. Every instance runs this service; the first one to mark a row
+/// publishes its document in the same transaction.
 struct Scheduler: Service {
     private static let interval: Duration = .seconds(1)
 

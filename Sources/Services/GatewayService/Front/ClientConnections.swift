@@ -8,12 +8,12 @@ import Synchronization
 /// connections do not suffer from a client with many. A connection is never evicted while it has a request in progress
 /// or an answer that its client has not read to the end.
 final class ClientConnections: Sendable {
-    /// One connection, for as long as it is open.
+    /// A connection's share of the limits, held while it is open.
     final class Permit: Sendable {
         /// Nil if the connection counts towards the total only.
         fileprivate let address: IPAddress?
         private let channel: any Channel
-        private let underWay = Atomic<Int>(0)
+        private let requestsInProgress = Atomic<Int>(0)
         private let lastUse: Atomic<UInt64>
 
         fileprivate init(_ channel: any Channel, _ address: IPAddress?) {
@@ -24,10 +24,10 @@ final class ClientConnections: Sendable {
 
         /// Marks the start of a request; every call is paired with one of `ended(at:)`. Call both on the connection's
         /// event loop.
-        func began() { underWay.wrappingAdd(1, ordering: .relaxed) }
+        func began() { requestsInProgress.wrappingAdd(1, ordering: .relaxed) }
 
         func ended(at now: NIODeadline) {
-            underWay.wrappingSubtract(1, ordering: .relaxed)
+            requestsInProgress.wrappingSubtract(1, ordering: .relaxed)
             lastUse.store(now.uptimeNanoseconds, ordering: .relaxed)
         }
 
@@ -40,9 +40,10 @@ final class ClientConnections: Sendable {
             timeUp.futureResult.whenComplete { _ in self.ended(at: .now()) }
         }
 
-        var isIdle: Bool { underWay.load(ordering: .relaxed) == 0 }
+        var isIdle: Bool { requestsInProgress.load(ordering: .relaxed) == 0 }
         fileprivate var idleSince: UInt64 { lastUse.load(ordering: .relaxed) }
 
+        /// Closes the connection, or calls `keep` if a request has arrived in the meantime.
         fileprivate func close(unlessBusy keep: @escaping @Sendable () -> Void) {
             channel.eventLoop.execute { [self] in
                 // If the connection has closed in the meantime, its permit was already removed and must not be added
@@ -125,18 +126,20 @@ final class ClientConnections: Sendable {
         return permits.values.lazy.filter(\.isIdle).min { $0.idleSince < $1.idleSince }
     }
 
-    private static let nowhere = IPAddress(high: 0, low: 0)
+    /// The key of the permits that have no address.
+    private static let noAddress = IPAddress(high: 0, low: 0)
 
     private static func add(_ permit: Permit, _ state: inout State) {
         guard
-            state.permits[permit.address ?? nowhere, default: [:]].updateValue(permit, forKey: ObjectIdentifier(permit))
+            state.permits[permit.address ?? noAddress, default: [:]].updateValue(
+                permit, forKey: ObjectIdentifier(permit))
                 == nil
         else { return }
         state.count += 1
     }
 
     private static func remove(_ permit: Permit, _ state: inout State) {
-        let address = permit.address ?? nowhere
+        let address = permit.address ?? noAddress
         guard state.permits[address]?.removeValue(forKey: ObjectIdentifier(permit)) != nil else { return }
         if state.permits[address]?.isEmpty == true { state.permits[address] = nil }
         state.count -= 1

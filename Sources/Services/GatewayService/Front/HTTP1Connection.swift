@@ -27,8 +27,8 @@ final class HTTP1Connection: ChannelDuplexHandler, Front {
     /// Limit for bytes read ahead of processing. A complete head always fits.
     private let maximumPendingBytes: Int
     private static let lingerTime = TimeAmount.seconds(2)
-    /// If at most so much is left of a refused request, reading it costs less than the new connection that the client
-    /// would need for its next request.
+    /// Up to this much of a refused request's body is read and discarded, which costs less than the new connection that
+    /// the client would need for its next request.
     private static let maximumSkippedBytes = 64 * 1024
 
     private enum Phase {

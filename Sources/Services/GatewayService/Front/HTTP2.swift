@@ -183,21 +183,21 @@ final class GoAwayObserver: ChannelOutboundHandler {
         if payloadFollows {
             payloadFollows = false
         } else if case .byteBuffer(let frame) = unwrapOutboundIn(data) {
-            look(at: frame, context)
+            inspect(frame, context)
         }
         context.write(data, promise: promise)
     }
 
     /// Inspects a frame (RFC 9113 §4.1: three bytes of length, then type, flags, stream). Each frame is a separate
     /// write.
-    private func look(at frame: ByteBuffer, _ context: ChannelHandlerContext) {
+    private func inspect(_ frame: ByteBuffer, _ context: ChannelHandlerContext) {
         let start = frame.readerIndex
         guard let word = frame.getInteger(at: start, as: UInt32.self) else { return }
         switch word & 0xff {
-        case 0:
+        case 0: // DATA
             client.lastData = .now()
             payloadFollows = frame.readableBytes < Self.headerBytes + Int(word >> 8)
-        case 7:
+        case 7: // GOAWAY
             hasFailed = hasFailed || frame.getInteger(at: start + Self.headerBytes + 4, as: UInt32.self) ?? 0 != 0
             if !hasFailed, end == nil {
                 end = context.eventLoop.assumeIsolated().scheduleTask(in: max(graceTime, Self.leastGrace)) {

@@ -25,7 +25,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     private var hasBegun = false
     /// Deadline for the client to receive the rest of its answer, extended while its connection makes progress. Nil
     /// until the answer has ended.
-    private var takingDeadline: NIODeadline?
+    private var receiveDeadline: NIODeadline?
     private var isClosed = false
 
     init(client: ClientConnection, worker: Worker) {
@@ -197,8 +197,8 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     func tick(_ now: NIODeadline) {
         exchange?.tick(now)
         // An open stream prevents the connection from becoming idle, so a stalled one is aborted.
-        if let deadline = takingDeadline, now > max(deadline, client.lastData + worker.settings.idleTimeout) {
-            takingDeadline = nil
+        if let deadline = receiveDeadline, now > max(deadline, client.lastData + worker.settings.idleTimeout) {
+            receiveDeadline = nil
             abort()
         }
     }
@@ -236,7 +236,7 @@ final class HTTP2Stream: ChannelDuplexHandler, Front {
     private func finish() {
         exchange = nil
         held = []
-        takingDeadline = worker.now + worker.settings.idleTimeout
+        receiveDeadline = worker.now + worker.settings.idleTimeout
         guard !requestEnded else { return }
         write(.rstStream(.noError))
         flush()

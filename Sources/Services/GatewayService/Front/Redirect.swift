@@ -37,7 +37,8 @@ struct Redirect: Sendable {
         return Answer(status: 308, headers: [("location", publicURL + bytes[head.target].text)])
     }
 
-    /// The file that the request asks for; nil if the path is not that of challenges.
+    /// The challenge file at the requested path; nil if the path is not below `challengePath`.
+    /// - Throws: 404 for a token that no file can have, and 405.
     func challenge(_ head: RequestHead, _ bytes: UnsafeRawBufferPointer) throws(Refusal) -> ChallengeFile? {
         let path = bytes[head.path]
         guard let challengeDirectory, path.starts(with: Self.challengePath.utf8) else { return nil }

@@ -116,10 +116,10 @@ final class Gatekeeper {
             guard let key else { throw Refusal(.unauthorized) }
             guard presented.masterKey == nil else {
                 guard let master, master.app.id == key.app.id else { throw Refusal(.unauthorized) }
-                return try grant(presented, master, key, opens: .master, at: now)
+                return try grant(presented, master, key, as: .master, at: now)
             }
             guard presented.user == nil, let secret, secret.app.id == key.app.id else { throw Refusal(.unauthorized) }
-            return try grant(presented, key, secret, opens: .client, at: now)
+            return try grant(presented, key, secret, as: .client, at: now)
         case .masterBearer:
             guard let master = entry(presented.masterKey, .master, from: address, at: now) else {
                 throw Refusal(.unauthorized)
@@ -153,7 +153,7 @@ final class Gatekeeper {
     ///
     /// - Parameter kind: The principal's kind if no user is named.
     private func grant(
-        _ presented: Presented, _ first: KeyRingIndex.Entry, _ second: KeyRingIndex.Entry, opens kind: Principal.Kind,
+        _ presented: Presented, _ first: KeyRingIndex.Entry, _ second: KeyRingIndex.Entry, as kind: Principal.Kind,
         at seconds: Double
     ) throws(Refusal) -> Grant {
         guard presented.user == nil || presented.token == nil else {

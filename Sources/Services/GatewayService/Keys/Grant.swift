@@ -10,7 +10,7 @@ final class Grant {
     let credentialIDs: [String]
     /// The areas the credentials give access to.
     let scopes: ScopeMask
-    /// Whether an app's own server asks, with a master key, for itself or for a user.
+    /// Whether the caller is the app's own server: it used a master key, for itself or for a user.
     let isOfServer: Bool
     /// `x-martlet-principal: …`, including the CRLF.
     let headerLine: [UInt8]

@@ -54,7 +54,7 @@ struct InternalClient: Sendable {
 }
 
 extension [UpstreamTarget] {
-    /// The base URL of one of the service's instances; successive turns rotate through them.
+    /// The base URL of one of the service's instances; successive attempts rotate through them.
     func address(_ attempt: Int) async throws -> String {
         var addresses: [String] = []
         for target in self {

@@ -6,7 +6,7 @@ struct IPAddress: Hashable, Sendable {
     let low: UInt64
 
     init?(_ address: SocketAddress) {
-        // In `sockaddr_in` the address begins at byte 4, in `sockaddr_in6` at byte 8, everywhere.
+        // On every platform, the address begins at byte 4 of `sockaddr_in` and at byte 8 of `sockaddr_in6`.
         let range: Range<Int>
         switch address {
         case .v4: range = 4..<8
@@ -72,7 +72,7 @@ struct Network: Sendable {
         var networks: [Network] = []
         for text in texts {
             guard let network = Network(text) else {
-                throw GatewayConfigurationError("\(key): '\(text)' is not a network.")
+                throw GatewayConfigurationError("\(key): expected a network such as 10.0.0.0/8, found '\(text)'.")
             }
             networks.append(network)
         }

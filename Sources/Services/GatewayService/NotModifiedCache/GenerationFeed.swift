@@ -22,7 +22,7 @@ struct GenerationFeed: Sendable {
         var failures = 0
         await Feed.follow { number in
             do {
-                // After a failure, asks the next instance.
+                // After a failure, polls the next instance.
                 let config = InternalClient(
                     baseURL: try await targets.address(failures), client: client, signer: signer, now: now)
                 guard let data = try await config.poll(at: path, after: number, wait: Self.waitSeconds) else {

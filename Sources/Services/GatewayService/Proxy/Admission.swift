@@ -19,8 +19,8 @@ struct Admission {
         match = try worker.routes.match(head.path, method: head.method, in: bytes)
         if let length = head.contentLength, length > match.route.maximumBodyBytes { throw Refusal(.payloadTooLarge) }
         grant = try Self.grant(match, head, bytes, client, address, worker)
-        // Behind one address, a server asks for all its users. It is counted until its key is known to be valid, so
-        // that wrong keys are counted, too.
+        // An app's server sends the requests of all its users from one address, so they do not count under it. The
+        // token is returned only now, when the key is known to be valid, so that requests with wrong keys do count.
         if let address, grant?.isOfServer == true { Self.giveBack(address, worker) }
         if let grant, !grant.scopes.contains(match.route.scope(of: head.method)) {
             throw Refusal(.forbidden, "The key's scopes do not allow this request.")

@@ -13,7 +13,7 @@ final class Exchange {
 
     let method: Method
     let requestID: RequestID
-    /// Set from the route if the request was refused before `route` was set.
+    /// `Route.tellsMessage` of a request that was refused before `route` was set.
     private var tellsMessage = false
     /// Nil if the request was refused before it was matched to a route.
     private(set) var route: Route?
@@ -51,7 +51,7 @@ final class Exchange {
     private var readingRate = ReadingRate()
     private var needsFlush = false
     private var slot: InFlightLimits.Slot?
-    private var share: RelayedStream?
+    private var relayedStream: RelayedStream?
     /// Set if the answer may be repeated from `NotModifiedCache`.
     private var notModifiedKey: NotModifiedCache.Key?
     /// The credential against whose limit the request will count once its body is complete.
@@ -203,7 +203,7 @@ final class Exchange {
     }
 
     func clientBecameWritable() {
-        share?.backlog = 0
+        relayedStream?.backlog = 0
         upstream?.resume()
     }
 
@@ -247,15 +247,17 @@ final class Exchange {
         stream?.record(data)
         front.respond(data)
         if !front.isWritable { upstream?.pause() }
-        if share != nil { relayedMayFollow(data.readableBytes) }
+        if relayedStream != nil { relayedMayFollow(data.readableBytes) }
     }
 
     /// Writes data that the upstream sent to many streams at once. It belongs after the first `after` bytes received on
     /// the stream's own connection.
     func relayed(_ data: ByteBuffer, after: Int64) {
-        guard let front, phase == .answering || phase == .sending, let received = share?.received else { return }
+        guard let front, phase == .answering || phase == .sending, let received = relayedStream?.received else {
+            return
+        }
         guard phase == .answering, received >= after else {
-            share?.held.append((data, after))
+            relayedStream?.held.append((data, after))
             return checkBacklog(adding: data.readableBytes)
         }
         bytesOut += Int64(data.readableBytes)
@@ -266,21 +268,21 @@ final class Exchange {
     }
 
     private func relayedMayFollow(_ count: Int) {
-        share?.received += Int64(count)
-        guard let held = share?.held, !held.isEmpty else { return }
-        share?.held = []
-        share?.backlog = 0
+        relayedStream?.received += Int64(count)
+        guard let held = relayedStream?.held, !held.isEmpty else { return }
+        relayedStream?.held = []
+        relayedStream?.backlog = 0
         for part in held { relayed(part.data, after: part.after) }
     }
 
     /// A relay cannot wait for a single client, so a client that does not keep up is disconnected.
     private func checkBacklog(adding count: Int) {
-        share?.backlog += count
-        if let share, share.backlog > RelayedStream.maximumBacklog { stop() }
+        relayedStream?.backlog += count
+        if let relayedStream, relayedStream.backlog > RelayedStream.maximumBacklog { stop() }
     }
 
     func relayFailed() {
-        share = nil
+        relayedStream = nil
         if phase == .answering { stop() }
     }
 
@@ -509,7 +511,7 @@ final class Exchange {
         front?.readyForBody()
     }
 
-    /// Whether the load limit applies. It does not go by answers that take their time on purpose.
+    /// Whether the load limit applies. It ignores requests whose answers may take long on purpose.
     private func isLimited(_ route: Route) -> Bool {
         worker.settings.limits.shedsLoad && !route.isStreaming && !route.waits && !isUpgrade
     }
@@ -534,7 +536,7 @@ final class Exchange {
     private func headWithRelay() -> ByteBuffer {
         guard let path = route?.relayPath, let backend, let relay = backend.relay(path) else { return requestHead }
         let stream = RelayedStream(relay: relay, number: relay.add(self))
-        share = stream
+        relayedStream = stream
         var head = requestHead
         head.moveWriterIndex(to: head.writerIndex - 2)
         head.writeString("\(HeaderName.relay): \(relay.id).\(stream.number)\r\n\r\n")
@@ -542,8 +544,8 @@ final class Exchange {
     }
 
     private func leaveRelay() {
-        guard let stream = share else { return }
-        share = nil
+        guard let stream = relayedStream else { return }
+        relayedStream = nil
         stream.relay.remove(stream.number)
     }
 

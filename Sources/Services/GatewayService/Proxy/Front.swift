@@ -24,7 +24,7 @@ protocol Front: AnyObject {
     /// Sends an answer of the gateway itself; requires that no response has begun.
     ///
     /// - Parameter closing: Whether the connection must close, because the client is too slow or what it sends next
-    ///   cannot be trusted. What is left of the request's body is for the front to decide.
+    ///   cannot be trusted. The front decides what happens to the rest of the request's body.
     func answer(_ answer: Answer, of exchange: Exchange, closing: Bool)
     /// 101 was forwarded; from now on both sides exchange raw bytes.
     func becomeTunnel()

@@ -150,13 +150,13 @@ final class Route: Sendable {
                 segments.append(.parameter)
             } else {
                 guard !part.contains(where: { "{}*%?#".contains($0) }), !part.isEmpty || index == parts.count - 1 else {
-                    throw invalid("segment '\(part)' is not valid")
+                    throw invalid("segment '\(part)' is empty or contains one of { } * % ? #")
                 }
                 segments.append(.literal(Array(part.utf8)))
             }
         }
         guard names.count <= Captures.maximumCount, Set(names).count == names.count else {
-            throw invalid("too many or repeated parameters")
+            throw invalid("expected at most \(Captures.maximumCount) different parameters, found \(names)")
         }
         return (segments, names)
     }

@@ -23,7 +23,7 @@ enum UpstreamTarget: Sendable, Hashable {
         // `sockaddr_un` holds at most 107 bytes.
         guard path.hasPrefix("/"), (try? SocketAddress(unixDomainSocketPath: path)) != nil else {
             throw GatewayConfigurationError(
-                "upstreams: '\(text)' must be unix: followed by an absolute path of at most 107 bytes.")
+                "upstream.<service>: expected unix: and an absolute path of at most 107 bytes, found '\(text)'.")
         }
         self = .socket(path: path)
     }
@@ -54,10 +54,12 @@ struct HostAndPort: Sendable, Hashable {
     init(_ text: String) throws(GatewayConfigurationError) {
         guard let colon = text.lastIndex(of: ":"), let port = Int(text[text.index(after: colon)...]),
             (1...65535).contains(port)
-        else { throw GatewayConfigurationError("upstreams: '\(text)' is not host:port.") }
+        else { throw GatewayConfigurationError("upstream.<service>: expected host:port, found '\(text)'.") }
         var host = text[..<colon]
         if host.hasPrefix("["), host.hasSuffix("]") { host = host.dropFirst().dropLast() }
-        guard !host.isEmpty else { throw GatewayConfigurationError("upstreams: '\(text)' is not host:port.") }
+        guard !host.isEmpty else {
+            throw GatewayConfigurationError("upstream.<service>: expected host:port, found '\(text)'.")
+        }
         self.host = String(host)
         self.port = port
     }

@@ -152,7 +152,7 @@ final class Backend {
     }
 
     func tick(_ now: NIODeadline) {
-        // Apps and reloads of the routes make new keys.
+        // New apps and reloaded routes add keys.
         if loads.count > Self.maximumLoads { loads = loads.filter { $0.value.waiting > 0 } }
         let oldest = now - Self.idleTime
         // The longest idle connections come first.

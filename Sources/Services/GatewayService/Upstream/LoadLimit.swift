@@ -3,12 +3,12 @@ import NIOCore
 /// Limits how many requests of one kind may wait for one upstream address, so that the requests it accepts are
 /// answered quickly even if far more arrive than it can serve. Has no clock of its own, and belongs to one event loop.
 ///
-/// An address is overloaded if requests queue in it all the time. Then hardly any answer of a window takes about as
-/// long as the fastest one known. Like CoDel (RFC 8289), this does not go by the slow answers: some among fast ones do
+/// An address is overloaded if requests queue in it all the time. Then few answers of a window are about as fast as the
+/// fastest one known. Like CoDel (RFC 8289), this does not measure the slow answers: slow answers among fast ones do
 /// not mean a queue. Each window with a queue lowers the limit by a fifth, and each without one raises it by a tenth
 /// until it is no longer needed.
 final class LoadLimit {
-    /// So many requests may always wait: enough to keep an address busy, and few enough to be answered in time.
+    /// This many requests may always wait: enough to keep an address busy, and few enough to be answered in time.
     static let minimum = 32
     /// A window ends after this time if it has enough answers, and otherwise after `longestWindow`.
     static let window = TimeAmount.milliseconds(100)
@@ -17,7 +17,7 @@ final class LoadLimit {
     static let fewestAnswers = 20
     /// An answer is quick if it took at most this much longer than the fastest known, or at most twice as long.
     static let target = TimeAmount.milliseconds(5)
-    /// There is a queue if fewer than one in so many answers of a window were quick.
+    /// A window has a queue if fewer than one in this many of its answers were quick.
     static let quickShare = 4
     /// The fastest known answer is one of the last two periods of this length.
     static let memory = TimeAmount.seconds(60)
@@ -36,7 +36,7 @@ final class LoadLimit {
     private var fastestInPeriod = TimeAmount.hours(1)
     private var fastestBefore = TimeAmount.hours(1)
 
-    /// Admits everything if nothing was answered for a while: then there is nothing to go by.
+    /// Admits everything if nothing was answered for a while, because then nothing is known about the load.
     func admits(at now: NIODeadline) -> Bool {
         guard let limit, waiting >= limit else { return true }
         return now > lastAnswer + Self.longestWindow * 2
@@ -81,16 +81,16 @@ final class LoadLimit {
         } else if let limit {
             self.limit = limit > 2 * mostWaiting + Self.minimum ? nil : limit + max(1, limit / 10)
         }
-        remember(at: now)
+        endPeriod(at: now)
         windowBegan = now
         answers = 0
         quickAnswers = 0
         mostWaiting = waiting
     }
 
-    /// While the limit holds requests back, every answer is slowed by others, so nothing is forgotten. At the minimum
-    /// that cannot be the reason: the address has become slower.
-    private func remember(at now: NIODeadline) {
+    /// Forgets the fastest answer of the period before last. Forgets nothing while the limit holds requests back,
+    /// because other requests then slow down every answer; at the minimum, the address itself must have become slower.
+    private func endPeriod(at now: NIODeadline) {
         guard limit == nil || limit == Self.minimum else { return periodBegan = now }
         guard now - periodBegan >= Self.memory else { return }
         periodBegan = now

@@ -18,7 +18,8 @@ struct UpstreamMonitor: Sendable {
     let logger: Logger
 
     private static let checkTimeout = TimeAmount.seconds(2)
-    private static let resolvesEvery = 5
+    /// A round is one check of all addresses.
+    private static let roundsPerResolution = 5
     private static let failuresUntilUnhealthy = 2
 
     /// The addresses of every upstream. A name that cannot be resolved contributes none.
@@ -49,7 +50,7 @@ struct UpstreamMonitor: Sendable {
         var published: [[UpstreamAddress]] = []
         var round = 0
         while !Task.isCancelled {
-            if round > 0, round % Self.resolvesEvery == 0 {
+            if round > 0, round % Self.roundsPerResolution == 0 {
                 // A result without addresses is a failure of the resolver, not of the upstream.
                 addresses = zip(addresses, await resolve()).map { $1.isEmpty ? $0 : $1 }
             }
@@ -61,7 +62,7 @@ struct UpstreamMonitor: Sendable {
                 }
             }
             if found != published {
-                record(found, before: published)
+                logChanges(from: published, to: found)
                 published = found
                 await publish(found)
             }
@@ -107,11 +108,11 @@ struct UpstreamMonitor: Sendable {
         return true
     }
 
-    private func record(_ found: [[UpstreamAddress]], before: [[UpstreamAddress]]) {
+    private func logChanges(from old: [[UpstreamAddress]], to found: [[UpstreamAddress]]) {
         for (index, name) in names.enumerated() {
             for address in found[index] {
-                let old = index < before.count ? before[index].first { $0.address == address.address } : nil
-                guard old?.isHealthy ?? true != address.isHealthy else { continue }
+                let known = index < old.count ? old[index].first { $0.address == address.address } : nil
+                guard known?.isHealthy ?? true != address.isHealthy else { continue }
                 logger.warning(
                     address.isHealthy ? "An upstream is healthy again." : "An upstream is not healthy.",
                     metadata: ["upstream": "\(name)", "upstream.address": "\(address.address.configured)"])

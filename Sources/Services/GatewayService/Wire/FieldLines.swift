@@ -78,6 +78,7 @@ enum FieldLines {
             let below = (word &- ones &* 0x20) & ~word & highs
             let delete = word ^ (ones &* 0x7f)
             let isDelete = (delete &- ones) & ~delete & highs
+            // A match may also be a tab, so confirm it.
             if below | isDelete != 0, containsControlBytewise(bytes, index, index + 8) { return true }
             index += 8
         }

@@ -71,7 +71,7 @@ struct RequestParser {
             throw .malformed("The request line is not valid.")
         }
         let method = Span(start: start, count: index - start)
-        // " HTTP/1.x" is nine bytes.
+        // " HTTP/1.x" is nine bytes. The number below is "HTTP/1." in little-endian order; the mask excludes the x.
         let targetEnd = end - 9
         guard targetEnd > index + 1, bytes[targetEnd] == 0x20,
             bytes.loadUnaligned(fromByteOffset: targetEnd + 1, as: UInt64.self) | 0xff << 56

@@ -20,21 +20,21 @@ struct MailHousekeeping: PeriodicWork {
     func work() async throws { try await cleanUp(at: now()) }
 
     func cleanUp(at now: Date) async throws {
-        let tooOld = now.addingTimeInterval(-Double(Self.longestWaitInSeconds))
+        let queueCutoff = now.addingTimeInterval(-Double(Self.longestWaitInSeconds))
         while try await postgres.execute(
             """
             UPDATE notifications.mails SET state = 'failed', reason = coalesce(reason, 'given up'), content = NULL, finished = now()
-            WHERE id IN (SELECT id FROM notifications.mails WHERE state = 'queued' AND created < \(tooOld) LIMIT \(Self.pageLength))
+            WHERE id IN (SELECT id FROM notifications.mails WHERE state = 'queued' AND created < \(queueCutoff) LIMIT \(Self.pageLength))
             """) == Self.pageLength
         {}
-        let border = now.addingTimeInterval(-Double(retentionInDays) * 86_400)
+        let cutoff = now.addingTimeInterval(-Double(retentionInDays) * 86_400)
         for space: Int32 in try await postgres.query("SELECT id FROM notifications.spaces ORDER BY id").map({
             try $0.decode(0)
         }) {
             while try await postgres.execute(
                 """
                 DELETE FROM notifications.mails WHERE id IN (
-                    SELECT id FROM notifications.mails WHERE space = \(space) AND created < \(border) AND state <> 'queued' LIMIT \(Self.pageLength))
+                    SELECT id FROM notifications.mails WHERE space = \(space) AND created < \(cutoff) AND state <> 'queued' LIMIT \(Self.pageLength))
                 """) == Self.pageLength
             {}
         }

@@ -5,7 +5,7 @@ import MartletPostgres
 
 /// Findings about the machine, and about what will stop the database unless an operator acts.
 extension DoctorCommand {
-    // --- the database ---
+    // MARK: The database
 
     /// A transaction that is open for longer keeps vacuum from removing rows.
     private static let longTransactionInSeconds = 3_600.0
@@ -38,7 +38,7 @@ extension DoctorCommand {
                     ARRAY (
                         SELECT format('%I.%I', n.nspname, c.relname) FROM pg_index AS i
                         JOIN pg_class AS c ON c.oid = i.indexrelid JOIN pg_namespace AS n ON n.oid = c.relnamespace
-                        -- One that is being built is not valid either.
+                        -- An index that is being built is not valid either.
                         WHERE NOT i.indisvalid AND NOT EXISTS (
                             SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = i.indexrelid)
                         ORDER BY 1 LIMIT 5)
@@ -68,7 +68,7 @@ extension DoctorCommand {
                 isGood: figures.oldestTransactionInSeconds < longTransactionInSeconds,
                 otherwise: "vacuum cannot clean up; find it with GET /admin/database or in pg_stat_activity"),
             Finding(
-                "old rows are frozen in time", isGood: figures.transactionAge < highTransactionAge,
+                "old rows are frozen early enough", isGood: figures.transactionAge < highTransactionAge,
                 otherwise: """
                     \(figures.transactionAge / 1_000_000) million transactions since the oldest one; PostgreSQL stops \
                     writing at about 2,100 million. End old transactions and slots, then vacuumdb --all --freeze
@@ -84,24 +84,24 @@ extension DoctorCommand {
                 otherwise: "start the standby that uses it, or pg_drop_replication_slot (pg_replication_slots)"),
             Finding(
                 "no job has been due for more than an hour", isGood: late.isEmpty,
-                otherwise: "those of \(late) wait; look for errors in the log of the service"),
+                otherwise: "jobs of \(late) have been; look for errors in the log of the service"),
             Finding(
                 "no index is left over from a failed build", isGood: invalid.isEmpty,
                 otherwise: "\(invalid); drop it with DROP INDEX CONCURRENTLY and create it again", isOnlyNote: true),
         ]
     }
 
-    // --- backups ---
+    // MARK: Backups
 
     /// What the package's `martlet backup` has recorded (deploy/debian/libexec/backup).
     struct BackupState {
         var lastBackup: Date?
         var lastProof: Date?
-        /// Whether the last backup that was restored to try it was as it should be.
+        /// Whether the last trial restore of a backup succeeded.
         var isProofGood = true
         /// A command whose last run failed: `now failed at 2026-11-28T03:00:04Z`.
         var failure: String?
-        /// From this age on the last backup is late: a day longer than the longest pause of the schedule.
+        /// From this age on, the last backup is late: a day longer than the longest pause of the schedule.
         var limitInSeconds = 2 * 86_400.0
     }
 
@@ -165,17 +165,17 @@ extension DoctorCommand {
                 "the last run of each martlet backup command did not fail", isGood: state.failure == nil,
                 otherwise: "\(state.failure ?? ""); martlet backup history"),
             Finding(
-                "the last backup that was tried restores", isGood: state.isProofGood,
-                otherwise: "it does not; martlet backup verify says what differs"),
+                "the last trial restore of a backup succeeded", isGood: state.isProofGood,
+                otherwise: "it did not; martlet backup verify says what differs"),
             Finding(
-                "a backup was restored to try it in the last 15 days",
+                "the last trial restore of a backup is less than 15 days old",
                 isGood: isYounger(state.lastProof, seconds: 15 * 86_400),
-                otherwise: (state.lastProof == nil ? "none ever was; " : "") + "martlet backup verify",
+                otherwise: (state.lastProof == nil ? "there was none; " : "") + "martlet backup verify",
                 isOnlyNote: true),
         ]
     }
 
-    // --- the machine ---
+    // MARK: The machine
 
     /// One finding for each file system that has one of the folders. Folders that do not exist are ignored.
     static func diskFindings(_ folders: [String]) -> [Finding] {
@@ -194,17 +194,17 @@ extension DoctorCommand {
         let gibibyte = Double(1 << 30)
         let isGood = free >= gibibyte && (free >= size / 20 || free >= 20 * gibibyte)
         return Finding(
-            "5 % of the disk with \(folder) (1 to 20 GiB) are free", isGood: isGood,
-            otherwise: "\(Int(free / 1_048_576)) MiB are; delete files or enlarge it before PostgreSQL stops")
+            "enough of the disk with \(folder) is free (5 %, but at least 1 GiB and at most 20 GiB)", isGood: isGood,
+            otherwise: "only \(Int(free / 1_048_576)) MiB; delete files or enlarge it before PostgreSQL stops")
     }
 
-    /// - Parameter memory: The content of `/proc/meminfo`. Nil if it does not say.
+    /// Nil if `text`, the content of `/proc/meminfo`, does not state the size of the memory.
     static func memoryFinding(_ text: String) -> Finding? {
         let memory = MemoryReading(text)
         guard memory.sizeInBytes > 0 else { return nil }
         return Finding(
-            "5 % of the memory are available", isGood: memory.availableInBytes >= memory.sizeInBytes / 20,
-            otherwise: "the kernel may soon kill a process; see which uses it with: ps aux --sort=-rss | head",
+            "5 % of the memory is available", isGood: memory.availableInBytes >= memory.sizeInBytes / 20,
+            otherwise: "the kernel may soon kill a process; see which use most with: ps aux --sort=-rss | head",
             isOnlyNote: true)
     }
 }

@@ -46,7 +46,7 @@ struct DoctorCommand: AsyncParsableCommand {
                 if findings.contains(where: { !$0.isGood }) { throw ExitCode(1) }
                 return
             }
-            // Whoever reads through a pipe sees each line at once.
+            // Shows each line at once even if the output is a pipe.
             fflush(nil)
             last = lines
             try await Task.sleep(for: .seconds(interval))
@@ -106,7 +106,7 @@ struct DoctorCommand: AsyncParsableCommand {
 
         /// - Parameters:
         ///   - otherwise: What is wrong, or what to do.
-        ///   - isOnlyNote: Whether it is not a problem if it is not good.
+        ///   - isOnlyNote: Whether a bad finding is a note instead of a problem.
         init(_ name: String, isGood: Bool, otherwise: String, isOnlyNote: Bool = false) {
             self.init(
                 name: isGood ? name : "\(name): \(otherwise)", isGood: isGood || isOnlyNote,
@@ -128,9 +128,9 @@ struct DoctorCommand: AsyncParsableCommand {
                 findings.append(try await Self.ruleFinding(client))
                 findings.append(try await Self.accessFinding(client))
                 findings.append(try await Self.openRulesFinding(client))
-                let skew: Double = try await client.query(
+                let databaseTime: Double = try await client.query(
                     "SELECT extract(epoch FROM clock_timestamp())::double precision")[0].decode(0)
-                let difference = abs(skew - Date().timeIntervalSince1970)
+                let difference = abs(databaseTime - Date().timeIntervalSince1970)
                 findings.append(Finding(name: "local and database clocks agree within 5 s", isGood: difference < 5))
                 if let figures = try await Self.databaseFigures(client) { findings += Self.findings(figures) }
                 // On another machine, the folder is not there and is ignored.
@@ -150,7 +150,7 @@ struct DoctorCommand: AsyncParsableCommand {
         do {
             let count: Int = try await client.query("SELECT count(*) FROM \(table)")[0].decode(0)
             let newer = count - service.migrations.count
-            // After going back to an older version, which runs on the newer schema.
+            // The operator has gone back to an older version, which runs on the newer schema.
             guard newer <= 0 else {
                 return Finding(
                     name: "schema \(service.name) has \(newer) migrations of a newer version", isGood: true,

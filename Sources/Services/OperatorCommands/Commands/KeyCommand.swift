@@ -46,7 +46,11 @@ struct KeyCommand: AsyncParsableCommand {
         }
 
         func run() async throws {
-            guard let kind = CredentialKind(rawValue: kind) else { throw ValidationError("no such kind: \(kind)") }
+            guard let kind = CredentialKind(rawValue: kind) else {
+                throw ValidationError(
+                    "expected client, secret, ingest, evaluation or master as kind, found \(JSONValue.excerpt(self.kind))"
+                )
+            }
             guard let environment = AppEnvironment(rawValue: environment) else {
                 throw ValidationError(
                     "expected live or test as environment, found \(JSONValue.excerpt(self.environment))")

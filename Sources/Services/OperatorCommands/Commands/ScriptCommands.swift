@@ -4,7 +4,8 @@ import Foundation
 /// `martlet setup`: see deploy/debian/libexec/setup.
 struct SetupCommand: ScriptCommand {
     static let configuration = CommandConfiguration(
-        commandName: "setup", abstract: "Sets up and starts the server on this machine, by four questions or a file.")
+        commandName: "setup",
+        abstract: "Sets up and starts the server on this machine, from the answers to four questions or from a file.")
     static let script = "setup"
 
     @Argument(parsing: .captureForPassthrough)

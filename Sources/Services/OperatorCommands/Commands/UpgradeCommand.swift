@@ -88,13 +88,13 @@ struct UpgradePlan {
         if pending.isEmpty {
             lines.append("The database needs no migration.")
         } else {
-            lines.append("\(pending.count) migrations, in one transaction for each service; old processes run on:")
+            lines.append("\(pending.count) migrations, one transaction for each service; old processes keep running:")
             lines += pending.map { "  " + $0 }
         }
         let age = lastBackup.map { "the last one is \(Int(now.timeIntervalSince($0) / 60)) minutes old" }
         return lines + [
             "Then:",
-            "  1. martlet backup now (\(age ?? "there is no backup on this machine")); only a backup leads back",
+            "  1. martlet backup now (\(age ?? "there is no backup on this machine")); only a backup lets you go back",
             "  2. read \"Do this when you upgrade\" in CHANGELOG.md",
             "  3. apt-get install ./martlet_\(MartletVersion.current)_amd64.deb, which migrates and restarts",
             "  4. martlet doctor; martlet version --check",

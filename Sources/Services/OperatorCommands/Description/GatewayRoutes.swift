@@ -62,15 +62,15 @@ extension GatewayRoutes {
 
     /// The entry that the gateway chooses: the matching one with the most literal path segments.
     func target(of path: String, _ method: String) -> Entry? {
-        routes.filter { $0.methods.contains(method) && Self.fits(path, $0.path) }
-            .max { Self.namedParts($0.path) < Self.namedParts($1.path) }
+        routes.filter { $0.methods.contains(method) && Self.matches(path, $0.path) }
+            .max { Self.literalSegmentCount($0.path) < Self.literalSegmentCount($1.path) }
     }
 
-    private static func namedParts(_ pattern: String) -> Int {
+    private static func literalSegmentCount(_ pattern: String) -> Int {
         pattern.split(separator: "/").count { $0 != "**" && !$0.hasPrefix("{") }
     }
 
-    private static func fits(_ path: String, _ pattern: String) -> Bool {
+    private static func matches(_ path: String, _ pattern: String) -> Bool {
         var parts = path.split(separator: "/", omittingEmptySubsequences: false)[...]
         for expected in pattern.split(separator: "/", omittingEmptySubsequences: false) {
             if expected == "**" { return !parts.isEmpty }

@@ -15,7 +15,7 @@ struct LocalServer {
     let services: [any Service]
 
     /// Whether `deploy/dashboard` has built the dashboard where the gateway looks for it.
-    private static func hasDashboard(besides routes: URL) -> Bool {
+    private static func hasDashboard(beside routes: URL) -> Bool {
         let page = routes.deletingLastPathComponent().appending(path: "dashboard/dist/index.html")
         return FileManager.default.fileExists(atPath: page.path)
     }
@@ -35,7 +35,7 @@ struct LocalServer {
         let port = try Self.port(environment)
         let fixed = try ServerPlan.fixedPorts(environment).compactMap(\.self)
         guard Set(fixed + [port]).count == fixed.count + 1 else { throw UpError("two settings name the same port") }
-        let free = try FreePort.find(1 + ServerPlan.numberOfPorts(copies: copies), besides: Set(fixed + [port]))
+        let free = try FreePort.find(1 + ServerPlan.numberOfPorts(copies: copies), excluding: Set(fixed + [port]))
         let cluster =
             try external == nil
             ? Cluster(state: state, port: free[0], password: Secret(secrets.superuserPassword)) : nil
@@ -58,7 +58,7 @@ struct LocalServer {
         }
         let announcement = AnnouncementStep(
             plan: plan, publicURL: Self.publicURL(environment, port: port), superuserURL: Secret(superuserURL),
-            state: state, hasDashboard: Self.hasDashboard(besides: routes), staffUser: staffUser, gate: gate)
+            state: state, hasDashboard: Self.hasDashboard(beside: routes), staffUser: staffUser, gate: gate)
         let setup = DatabaseStep(
             superuserURL: Secret(superuserURL), makesDatabase: cluster != nil, secrets: secrets,
             serviceURLs: plan.entries.filter { $0.name == $0.program }.compactMap { entry in

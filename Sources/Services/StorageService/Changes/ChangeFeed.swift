@@ -42,7 +42,7 @@ struct ChangeFeed: Sendable {
         var cursor: ChangeCursor
         /// JSON objects, as described in `ReadLog`.
         var changes: [String] = []
-        /// Whether there may be more changes, so that another request makes sense at once.
+        /// Whether there may be more changes: the follower should request the next page at once.
         var hasMore = false
         /// The cursor belongs to a different log, or is newer than this one. The page's cursor then points to the end
         /// of this log.
@@ -112,8 +112,8 @@ extension ChangeStore {
     /// Reads the writes that `to` sees and `from` does not, after the number `seq`: number and JSON text of each, and
     /// whether there are more.
     ///
-    /// Uses each collection's index on (collection, seq) and reads no more than the page. In a long log `seq` must be
-    /// close to the first requested write.
+    /// Uses each collection's index on (collection, seq) and reads no more than the page. In a long log, this is fast
+    /// only if `seq` is close to the first requested write.
     func log(
         of collections: [String], from: Snapshot, to: Snapshot, after seq: Int64, limit: Int, in space: AppSchema
     ) async throws -> (rows: PostgresRows, hasMore: Bool) {

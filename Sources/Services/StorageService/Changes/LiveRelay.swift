@@ -50,7 +50,7 @@ final class LiveRelay: Sendable {
     /// Sends `frame` through the relay to the outboxes that can be reached that way (see `Outbox.relayed`), and pushes
     /// it to the others, whose own tasks send it. Must be called on the event loop.
     func deliver(_ frame: LiveFrame, to outboxes: [Outbox]) {
-        var streams: [(number: UInt32, own: UInt64)] = []
+        var streams: [(number: UInt32, taskBytes: UInt64)] = []
         streams.reserveCapacity(outboxes.count)
         for outbox in outboxes {
             if let stream = outbox.relayed { streams.append(stream) } else { outbox.push(frame) }
@@ -58,7 +58,7 @@ final class LiveRelay: Sendable {
         guard !streams.isEmpty else { return }
         let relayed = LiveFrame(minimumCapacity: 8 + 12 * streams.count + frame.size) { buffer in
             buffer.writeMultipleIntegers(UInt32(4 + 12 * streams.count + frame.size), UInt32(streams.count))
-            for stream in streams { buffer.writeMultipleIntegers(stream.number, stream.own) }
+            for stream in streams { buffer.writeMultipleIntegers(stream.number, stream.taskBytes) }
             buffer.writeImmutableBuffer(frame.buffer)
         }
         backlog.value = direct.isWritable ? 0 : backlog.value + relayed.size

@@ -48,7 +48,7 @@ actor LiveTail {
     struct Subscriber {
         let request: LiveRequest
         let principal: Principal
-        /// The names in lists of readers that include the subscriber; nil if it reads everything.
+        /// The names under which lists of readers may include the subscriber; nil if it reads everything.
         var names: Set<String>?
         let outbox: Outbox
         let ends: ContinuousClock.Instant
@@ -106,7 +106,8 @@ actor LiveTail {
         release(number)
     }
 
-    /// Advances an existing group until it has every write that the cursor includes or that the caller knows of.
+    /// Advances an existing group to the current end of the log, so that it is behind neither the subscriber's cursor
+    /// nor the writes that the caller knows of.
     private func settle(_ shape: LiveShape) async throws {
         guard groups[shape] != nil else { return }
         repeat {
@@ -284,8 +285,8 @@ actor LiveTail {
 
     /// Reads the changes between two snapshots in order, each with the cursor after it.
     ///
-    /// - Parameter pace: The outbox of a single subscriber that catches up. It only sees missed changes of objects that
-    ///   it may read now.
+    /// - Parameter pace: The outbox of the single subscriber that is catching up. It gets only those missed
+    ///   changes whose objects it may read now.
     private func read(
         from: Snapshot, to: Snapshot, after seq: Int64, _ shape: LiveShape, pace: Outbox? = nil,
         _ body: (Delivery) -> Void

@@ -9,7 +9,7 @@ import Synchronization
 final class Outbox: Sendable {
     static let maximumFrames = 1_000
     static let maximumSizeInBytes = 4 << 20
-    /// How long a reader that is catching up may accept no bytes.
+    /// How long a reader that is catching up may go without accepting bytes.
     static let stallTimeout: Duration = .seconds(30)
 
     let direct: DirectBody?
@@ -21,7 +21,7 @@ final class Outbox: Sendable {
         /// Whether no frame is waiting and the task has written everything.
         var isDirect = false
         /// The number of bytes written by the task.
-        var own: UInt64 = 0
+        var taskBytes: UInt64 = 0
         /// The number of frames that were left to the task.
         var pushes = 0
         var frames: [ByteBuffer] = []
@@ -43,14 +43,14 @@ final class Outbox: Sendable {
         self.relay = relay
     }
 
-    /// The event loop on which frames must be handed to it.
+    /// The event loop on which frames must be delivered.
     var eventLoop: (any EventLoop)? { relay?.relay.direct.eventLoop ?? direct?.eventLoop }
 
-    /// The subscriber's entry in a relay's frame; nil if the frame must go through the task. From the first such frame
-    /// on, no frame goes through the task.
-    var relayed: (number: UInt32, own: UInt64)? {
+    /// The subscriber's entry in a relay's frame; nil if the frame must go through the task. Once a frame has gone
+    /// through the relay, so do all later ones.
+    var relayed: (number: UInt32, taskBytes: UInt64)? {
         guard let relay else { return nil }
-        return state.withLock { $0.isDirect && !$0.isFinished ? (relay.number, $0.own) : nil }
+        return state.withLock { $0.isDirect && !$0.isFinished ? (relay.number, $0.taskBytes) : nil }
     }
 
     /// Writes the frame directly or leaves it to the task. Must be called on the event loop of `direct`.
@@ -105,7 +105,7 @@ final class Outbox: Sendable {
         while true {
             let (frames, isFinished, pushes) = state.withLock { state in
                 defer {
-                    state.own += UInt64(state.frames.reduce(0) { $0 + $1.readableBytes })
+                    state.taskBytes += UInt64(state.frames.reduce(0) { $0 + $1.readableBytes })
                     state.frames = []
                     state.size = 0
                 }

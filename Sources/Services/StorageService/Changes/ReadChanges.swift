@@ -61,7 +61,7 @@ struct ReadChanges: Endpoint {
         let parameters = request.uri.queryParameters
         var query = SyncFeed.Query(keys: try request.keys)
         if let filter = try request.filter.map({ try LiveRequest.filter($0, in: scope) }) {
-            (query.condition, query.isServed) = (filter.condition, filter.isServed)
+            (query.condition, query.isIndexed) = (filter.condition, filter.isIndexed)
         }
         if let text = parameters["limit"] {
             query.limit = try ListQuery.integer(text, "limit", in: 1...ListQuery.maximumLimit)

@@ -4,7 +4,7 @@ import MartletPostgres
 
 /// The changes in a collection since a cursor, for clients that keep a copy and are not always connected.
 ///
-/// Without a cursor it first walks through all objects, by id; changes during the walk follow it.
+/// Without a cursor it first walks through all objects, by id, and then returns the changes made meanwhile.
 struct SyncFeed: Sendable {
     static let maximumWaitInSeconds = 30
     static let maximumPageSizeInBytes = 8 << 20
@@ -27,7 +27,7 @@ struct SyncFeed: Sendable {
     struct Query: Sendable {
         var condition: PostgresQuery?
         /// Whether an index supports the condition.
-        var isServed = false
+        var isIndexed = false
         var keys: [String]?
         var limit = ListQuery.defaultLimit
         var wait: Duration = .zero
@@ -35,7 +35,7 @@ struct SyncFeed: Sendable {
 
     struct Page: Sendable {
         var cursor: ChangeCursor
-        /// Whether there may be more changes, so that another request makes sense at once.
+        /// Whether there may be more changes: the client should request the next page at once.
         var hasMore: Bool
         /// Cell 2 contains the JSON texts of changed objects, cell 3 the ids of deleted ones, each joined by commas.
         /// Nil if there are neither.
@@ -138,11 +138,11 @@ struct SyncFeed: Sendable {
                     sum(octet_length(object)) OVER (ORDER BY id) AS size
                 FROM (
                     SELECT id, \(Rendering.object(access, keys: query.keys)) AS object FROM \(try scope.table)
-                    WHERE deleted IS NULL AND id > \(last) AND \(condition)\(query.isServed ? ListStatement.rare : "")
+                    WHERE deleted IS NULL AND id > \(last) AND \(condition)\(query.isIndexed ? ListStatement.rare : "")
                     ORDER BY id LIMIT \(query.limit + 1)) AS found) AS sized
             WHERE place <= \(query.limit) AND (place = 1 OR size <= \(Self.maximumPageSizeInBytes))
             """
-        statement.isPlannedForValues = query.isServed
+        statement.isPlannedForValues = query.isIndexed
         return statement
     }
 

@@ -95,10 +95,10 @@ struct CollectionStore: Sendable {
     static let listedKeys: PostgresQuery =
         "USING gin (readers, writers) WITH (fastupdate = off) WHERE readers IS NOT NULL OR writers IS NOT NULL"
 
-    /// A pattern for its definition, as printed by PostgreSQL.
+    /// A pattern that matches the index's definition as PostgreSQL prints it.
     static let listedPattern = "%USING gin (readers, writers)%"
 
-    /// Drops a collection that was created for objects that then could not be stored.
+    /// Drops a collection if it is empty: one that was created for objects which could not be stored.
     func dropIfEmpty(_ collection: CollectionName, of space: AppSchema) async throws {
         let table = try space.table(collection)
         try await postgres.withTransaction(role: space.role) { transaction in
@@ -136,7 +136,7 @@ struct CollectionStore: Sendable {
             let versions = try space.own("_rule_versions")
             try await changing(space) { transaction in
                 try await Self.requireNotReadByRules(collection, own, transaction)
-                try await transaction.execute(Self.once("ALTER TABLE \(table) RENAME TO \(newName)"))
+                try await transaction.execute(Self.unprepared("ALTER TABLE \(table) RENAME TO \(newName)"))
                 try await transaction.execute("DELETE FROM \(own) WHERE name = \(name.text)")
                 try await transaction.execute("UPDATE \(own) SET name = \(name.text) WHERE name = \(collection.text)")
                 try await transaction.execute("DELETE FROM \(versions) WHERE collection = \(name.text)")
@@ -173,7 +173,7 @@ struct CollectionStore: Sendable {
         let (own, relations) = (try space.own("_collections"), try space.own("_relations"))
         try await changing(space) { transaction in
             try await Self.requireNotReadByRules(collection, own, transaction)
-            try await transaction.execute(Self.once("DROP TABLE \(table)"))
+            try await transaction.execute(Self.unprepared("DROP TABLE \(table)"))
             try await transaction.execute("DELETE FROM \(own) WHERE name = \(collection.text)")
             try await transaction.execute(
                 "DELETE FROM \(try space.own("_reports")) WHERE collection = \(collection.text)")
@@ -228,7 +228,7 @@ struct CollectionStore: Sendable {
         }
     }
 
-    private static func once(_ statement: PostgresQuery) -> PostgresQuery {
+    private static func unprepared(_ statement: PostgresQuery) -> PostgresQuery {
         var statement = statement
         statement.isPrepared = false
         return statement

@@ -44,7 +44,7 @@ extension Schema {
         "RuleWarning",
         .object(
             [
-                "place": .string.described("A rule, such as `rules.find`; in a report, after its collection."),
+                "place": .string.described("A rule, such as `rules.find`; in a report, after the collection's name."),
                 "message": .string.described("What anyone who has the app may do."),
             ], required: ["place", "message"]))
 

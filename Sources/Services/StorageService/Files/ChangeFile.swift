@@ -3,7 +3,7 @@ import MartletAPI
 import MartletCore
 import MartletHTTP
 
-/// What is absent stays as it is. A change of the readers also applies to the file's history.
+/// Fields that the body omits keep their values. A change of the readers also applies to the file's history.
 struct ChangeFile: Endpoint {
     static let route = Route(
         .patch, "/upload/**", "changeFile",

@@ -4,10 +4,10 @@ import MartletCore
 
 /// A file's path as clients see it: components separated by slashes, `travels/2026/rome.jpg`.
 ///
-/// At most 32 components of 1 to 255 bytes and 1,024 bytes in all, in Unicode normal form C, so that text that looks
-/// the same is the same. Excludes `.` and `..`, backslashes, whitespace at either end of a component, and control,
-/// line-separating and direction-changing characters. A path is a key in the database and never a path of the file
-/// system.
+/// At most 32 components of 1 to 255 bytes and 1,024 bytes in all, in Unicode normalization form C, so that paths
+/// that look the same are equal. Excludes `.` and `..`, backslashes, whitespace at either end of a component, and
+/// control, line-separating and direction-changing characters. A path is a key in the database and never a path of the
+/// file system.
 struct FilePath: Sendable, Hashable {
     static let maximumComponents = 32
     static let maximumLength = 1_024

@@ -6,7 +6,7 @@ import MartletPostgres
 import NIOCore
 
 /// Stores an uploaded file: first its bytes in the back end, then its row in the database. Nothing refers to the bytes
-/// before they are safe.
+/// before they are durable.
 struct FileReceiver: Sendable {
     let files: FileStore
     let rights: RightsStore

@@ -22,7 +22,7 @@ struct FileScope: Sendable {
     var spaceAccess: SpaceAccess { rights.spaceAccess }
     var credentialID: String { principal.credentialID }
 
-    /// The same scope with the caller's current rights, for a write that comes after a body, during which they may have
+    /// The same scope with the caller's current rights, for a write after receiving a body, during which they may have
     /// changed.
     func refreshed(_ store: RightsStore) async throws -> FileScope {
         guard !store.isCurrent(rights) else { return self }
@@ -46,7 +46,7 @@ struct FileScope: Sendable {
     private func listed(_ column: StaticString, of row: StaticString? = nil) -> PostgresQuery {
         guard identity != .master else { return "TRUE" }
         let name: PostgresQuery = row.map { "\(unescaped: $0).\(unescaped: column)" } ?? "\(unescaped: column)"
-        // Never null, because it is also negated.
+        // Must not be null, because callers also negate the condition.
         guard spaceAccess == .open else { return "coalesce(\(name) && \(identity.names), FALSE)" }
         return "(\(name) IS NULL OR \(name) && \(identity.names))"
     }

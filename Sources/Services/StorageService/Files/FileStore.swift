@@ -28,7 +28,8 @@ struct FileStore: Sendable {
         return file
     }
 
-    /// As `find`, but also a file whose bytes must not be sent before `requireReadable`.
+    /// As `find`, but also returns a file that is being scanned or was refused. Call `requireReadable` before sending
+    /// its bytes.
     func findInAnyState(_ path: FilePath, in scope: FileScope) async throws -> File? {
         let rows = try await run(
             """
@@ -265,7 +266,8 @@ struct FileStore: Sendable {
             """, in: scope.space)
     }
 
-    /// Only the file's owner, the app's server and staff see why a file was refused, and to what it is bound.
+    /// A file's record as JSON text. Only the file's owner, the app's server and staff see why a file was refused,
+    /// and to what it is bound.
     static func record(for identity: Identity) -> PostgresQuery {
         let isOwner: PostgresQuery = identity == .master ? "TRUE" : "owner = \(identity.userID)::text"
         return """

@@ -39,8 +39,8 @@ struct FileVerdict: Sendable {
 struct FileVerdicts: Sendable {
     let files: FileStore
 
-    /// The first cell of the answer is the file's record. There is no row if no file has the path, it does not fulfil
-    /// the condition, or it was refused before.
+    /// The first cell of the answer is the file's record. There is no row if no file has the path, the file does not
+    /// fulfil the condition, or it was refused before.
     ///
     /// - Parameter condition: About the columns of `_files`.
     @discardableResult

@@ -17,7 +17,7 @@ struct OrphanFileSweep: PeriodicWork {
     private static let pageLength = 1_000
     /// The minimum age of an orphan. A blob is written before its row, so the row of a younger blob may be about to be
     /// written.
-    private static let newness: TimeInterval = 3_600
+    private static let minimumAge: TimeInterval = 3_600
 
     let postgres: PostgresClient
     let files: FileStore
@@ -64,15 +64,15 @@ struct OrphanFileSweep: PeriodicWork {
     /// Returns how many blobs were removed.
     func collect(schema: String, at now: Date) async throws -> Int {
         guard let space = AppSchema(schema: schema) else { return 0 }
-        let border = now.addingTimeInterval(-settings.orphanAge)
-        try await settings.backend.removeAbandoned(before: border, in: schema)
+        let cutoff = now.addingTimeInterval(-settings.orphanAge)
+        try await settings.backend.removeAbandoned(before: cutoff, in: schema)
         try await run("DELETE FROM \(try space.own("_transfers")) WHERE expires < \(now)", in: space)
         try await run(
             """
             DELETE FROM \(try space.own("_thumbnails")) AS t WHERE NOT EXISTS (SELECT FROM \(try space.own("_files")) WHERE blob = t.source)
             """, in: space)
         try await record(in: space, at: now)
-        return try await removeOld(in: space, before: border)
+        return try await removeOld(in: space, before: cutoff)
     }
 
     /// Updates `_orphans`.
@@ -82,7 +82,7 @@ struct OrphanFileSweep: PeriodicWork {
         var cursor: String?
         repeat {
             let page = try await settings.backend.list(space.schema, after: cursor, limit: Self.pageLength)
-            let ids = page.blobs.filter { $0.written < now.addingTimeInterval(-Self.newness) }.map(\.id)
+            let ids = page.blobs.filter { $0.written < now.addingTimeInterval(-Self.minimumAge) }.map(\.id)
             if !ids.isEmpty {
                 try await run(
                     """
@@ -94,12 +94,12 @@ struct OrphanFileSweep: PeriodicWork {
         } while cursor != nil
     }
 
-    private func removeOld(in space: AppSchema, before border: Date) async throws -> Int {
+    private func removeOld(in space: AppSchema, before cutoff: Date) async throws -> Int {
         let orphans = try space.own("_orphans")
         var removed = 0
         while true {
             let ids: [String] = try await run(
-                "SELECT blob FROM \(orphans) WHERE since < \(border) ORDER BY since LIMIT \(Self.pageLength)", in: space
+                "SELECT blob FROM \(orphans) WHERE since < \(cutoff) ORDER BY since LIMIT \(Self.pageLength)", in: space
             ).map { try $0.decode(0) }
             for id in ids {
                 guard let blob = BlobName(space: space.schema, id: id) else { continue }

@@ -10,7 +10,8 @@ final class HookClient: Sendable {
 
     private let settings: HookSettings
     private let sender: WebhookSender
-    private let underWay = Mutex<[AppSchema?: Int]>([:])
+    /// The number of calls in progress: by space, and of all spaces under nil.
+    private let callsInProgress = Mutex<[AppSchema?: Int]>([:])
 
     init(settings: HookSettings) {
         self.settings = settings
@@ -46,7 +47,7 @@ final class HookClient: Sendable {
     func call(_ body: ByteBuffer, _ hook: Hook, in space: AppSchema, within limit: Duration? = nil) async throws
         -> WebhookOutcome
     {
-        let isBusy = underWay.withLock { counts in
+        let isBusy = callsInProgress.withLock { counts in
             let (all, own) = (counts[nil, default: 0], counts[space, default: 0])
             guard all < settings.maximumCalls, own < settings.maximumCallsPerSpace else { return true }
             counts[nil] = all + 1
@@ -55,7 +56,7 @@ final class HookClient: Sendable {
         }
         guard !isBusy else { throw Busy() }
         defer {
-            underWay.withLock { counts in
+            callsInProgress.withLock { counts in
                 for key in [nil, space] { counts[key] = counts[key].flatMap { $0 > 1 ? $0 - 1 : nil } }
             }
         }

@@ -8,7 +8,7 @@ import Synchronization
 /// Records the outcomes of hook calls. Counts them for `/metrics` by event and outcome, never by app, and keeps the
 /// last failures of each hook in its space.
 final class HookLedger: Sendable {
-    static let kept = 100
+    static let maximumFailures = 100
     /// The minimum interval between two recorded failures of a hook, so that a hook that is down does not cause a write
     /// for each call.
     static let pause: Duration = .seconds(1)
@@ -78,7 +78,8 @@ final class HookLedger: Sendable {
                 """
                 WITH old AS (
                     DELETE FROM \(table) WHERE id IN (
-                        SELECT id FROM \(table) WHERE hook = \(hook.name) ORDER BY id DESC OFFSET \(Self.kept - 1)))
+                        SELECT id FROM \(table) WHERE hook = \(hook.name) ORDER BY id DESC
+                        OFFSET \(Self.maximumFailures - 1)))
                 INSERT INTO \(table) (hook, outcome, status, error, milliseconds, unnoted)
                 SELECT name, \(outcome.rawValue), \(status.map(Int32.init)), \(sentence),
                     \(Int32(clamping: Int64(duration / .milliseconds(1)))), \(Int32(clamping: unnoted))

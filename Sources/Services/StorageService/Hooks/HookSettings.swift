@@ -9,8 +9,9 @@ public struct HookSettings: Sendable {
     /// Whether hooks may have private, loopback and link-local addresses and use plain HTTP, for servers in the
     /// operator's own network.
     public var arePrivateAddressesAllowed = false
-    /// The maximum number of concurrent calls by this copy of the service for one space.
+    /// The maximum number of concurrent calls by this copy of the service.
     public var maximumCalls = 512
+    /// The maximum number of concurrent calls by this copy of the service for one space.
     public var maximumCallsPerSpace = 64
     /// The maximum total duration of the hooks of one write or batch; shorter than the gateway's timeout.
     public var totalTime: Duration = .seconds(20)

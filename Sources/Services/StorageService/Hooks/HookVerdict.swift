@@ -7,7 +7,7 @@ import NIOCore
 struct HookVerdict: Sendable {
     static let maximumSentence = 500
 
-    /// The members of its answer.
+    /// The hook's answer, a JSON object.
     let answer: JSONValue
 
     /// Calls the hook and records the outcome in the ledger.

@@ -28,7 +28,9 @@ struct ListHookFailures: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (name, space) = (try context.hookName, try context.space)
         let limit =
-            try request.uri.queryParameters["limit"].map { try ListQuery.integer($0, "limit", in: 1...HookLedger.kept) }
+            try request.uri.queryParameters["limit"].map {
+                try ListQuery.integer($0, "limit", in: 1...HookLedger.maximumFailures)
+            }
             ?? 20
         _ = try await hooks.find(name, of: space)
         return try .list(try await ledger.failures(of: name, limit: limit, in: space))

@@ -108,7 +108,7 @@ final class AdviceStore: Sendable {
         }
     }
 
-    /// Adds figures again that were taken but could not be stored.
+    /// Adds back figures that were taken but could not be stored.
     func restore(_ taken: [Shape: Figures]) { add(taken) }
 
     /// Ordered by total time, slowest first.
@@ -129,8 +129,8 @@ final class AdviceStore: Sendable {
 
     private static func texts(_ uses: [IndexUse]) -> [String] { uses.map { "\($0.field) \($0.kind.rawValue)" } }
 
-    /// Geo, text and prefix conditions need an index of their own kind. Otherwise suggests one that supports equality
-    /// together with the order, or the start of a range.
+    /// The index that would help; nil if none would. Geo, text and prefix conditions need an index of their own kind.
+    /// Otherwise suggests one that supports equality together with the order, or the start of a range.
     ///
     /// Equality in a rule is not part of the index: only equality in a list's own filter can use it (`IndexBranches`).
     static func suggestion(for shape: Shape) -> Suggestion? {

@@ -33,7 +33,7 @@ struct IndexDefinition: Codable, Sendable, Equatable {
         self.language = language
     }
 
-    /// Definitions from before there were kinds are `ordered`.
+    /// Definitions without a kind, which older versions stored, are `ordered`.
     init(from decoder: any Decoder) throws {
         let values = try decoder.container(keyedBy: CodingKeys.self)
         name = try values.decode(String.self, forKey: .name)

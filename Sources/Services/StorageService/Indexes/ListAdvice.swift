@@ -2,8 +2,8 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// Covers the lists and summaries that all copies of the service have run in the last days. Omits indexes that exist or
-/// are being built.
+/// Covers the lists and summaries that all copies of the service have run in the last `SlowQueries.retentionInDays`
+/// days. Omits indexes that exist or are being built.
 struct ListAdvice: Endpoint {
     static let route = Route(
         .get, "/collections/{collection}/advice", "listAdvice",

@@ -4,12 +4,12 @@ import MartletBackground
 import MartletCore
 import MartletPostgres
 
-/// The slow queries of all copies of the service in the last days: `storage.slow_queries`.
+/// The slow queries of all copies of the service in the last `retentionInDays` days: `storage.slow_queries`.
 ///
 /// Each copy adds its own slow queries once a minute, and before it gives advice. So advice lacks at most the last
 /// minute of the other copies.
 struct SlowQueries: PeriodicWork {
-    /// Full days before the current one.
+    /// How many full days before the current one are kept.
     static let retentionInDays = 7
     /// The limit of a space. Beyond it, only shapes that are already stored for the day are counted.
     private static let maximumShapesPerDay = 1_000

@@ -173,7 +173,7 @@ struct Batch: Sendable {
     }
 
     /// Creates the collections before the batch's transaction, which an error about a missing table would abort.
-    /// None is created if the rules do not allow the first object; the batch then fails there.
+    /// A collection is not created if the rules do not allow its first object; the batch then fails there.
     private func makeCollections(for items: [Item], in space: AppSchema, with rights: Rights) async throws {
         let known = try await self.rights.collections(of: space)
         for name in Set(items.map(\.collection)) where known[name.text] == nil {

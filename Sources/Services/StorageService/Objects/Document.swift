@@ -49,8 +49,8 @@ struct Document: Sendable {
         /// Whether it sets readers or writers.
         var setsLists = false
 
-        /// Adopts the fields of the client's document for that of a hook: the app itself is responsible for how its
-        /// hook changes fields that the client cannot see.
+        /// Keeps the fields of the client's document when a hook's document replaces it: the app itself is responsible
+        /// for how its hook changes fields that the client cannot see.
         mutating func keep(_ sent: Touched) {
             (written, operated, operations) = (sent.written, sent.operated, sent.operations)
             setsLists = sent.setsLists

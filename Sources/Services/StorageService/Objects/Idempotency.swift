@@ -23,7 +23,7 @@ struct Idempotency: Sendable {
     let objects: ObjectStore
     let collections: CollectionStore
 
-    /// Runs `write` once per key: with the store in a transaction, or unchanged if there is no key.
+    /// Runs `write` once per key, and passes it the store in a transaction. Without a key, passes the store itself.
     ///
     /// - Throws: The errors of `write`; `invalid-parameter`; `idempotency-key-reused` if the key was used for
     ///   another request.

@@ -76,7 +76,8 @@ struct ObjectStore: Sendable {
     func list(_ query: ListQuery, in scope: QueryScope) async throws -> Page {
         try scope.access.require(.find)
         if query.countsAll { try scope.access.require(.count) }
-        let known = try await rights.collections(of: scope.space)
+        let known = try await rights.collections(
+            of: scope.space, including: query.include, from: scope.collection)
         let rows = try await readingPage(limit: query.limit, of: scope) { scope in
             let start = ContinuousClock.now
             defer { advice.record(query, in: scope, took: ContinuousClock.now - start) }
@@ -107,7 +108,8 @@ struct ObjectStore: Sendable {
     /// - Throws: `forbidden`.
     func find(_ id: ObjectID, _ query: ListQuery, in scope: QueryScope) async throws -> Written? {
         try scope.access.require(.get)
-        let known = query.include.isEmpty ? [:] : try await rights.collections(of: scope.space)
+        let known = try await rights.collections(
+            of: scope.space, including: query.include, from: scope.collection)
         let rows = try await reading(of: scope) { scope in
             let access = scope.access
             let conditions = [query.includesDeleted ? nil : "deleted IS NULL", access.readable(for: .get)].compactMap(
@@ -652,7 +654,7 @@ struct ObjectStore: Sendable {
             names.subtract(changed.schema?.fields ?? [])
         }
         // Another copy may just have added a field.
-        let known = try await rights.storedFields(of: scope.collection, in: scope.space)
+        let known = try await rights.storedFields(of: [scope.collection], in: scope.space)[scope.collection.text] ?? [:]
         if let name = names.filter({ known[$0] == nil }).min() { throw scope.access.refusal(ofNew: name) }
     }
 

@@ -133,7 +133,7 @@ struct AggregateQuery: SummaryQuery {
         guard (1...128).contains(member.name.utf8.count), case .object(let parts) = member.value, parts.count == 1
         else {
             throw ServiceError(
-                .invalidBody, "Expected one of {\"$count\":true} and {\"$sum\":\"field\"}, $avg, $min, $max.",
+                .invalidBody, "Expected {\"$count\":true}, or {\"$sum\":\"field\"} with $sum, $avg, $min or $max.",
                 field: field
             )
         }

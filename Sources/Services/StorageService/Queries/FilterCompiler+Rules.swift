@@ -6,7 +6,7 @@ import MartletPostgres
 /// What a rule's filter can contain in addition to a client's: variables, states of the object, and paths through
 /// Pointers.
 extension FilterCompiler {
-    /// A condition on an object in the state that a rule's name begins with: `$new.owner`.
+    /// A condition on the object before or after the write: `$old.owner`, `$new.owner`.
     ///
     /// For an update, the surrounding statement names the two documents `old_doc` and `new_doc`; the condition's own
     /// `doc` is the old one.

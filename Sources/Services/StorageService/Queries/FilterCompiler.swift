@@ -34,10 +34,10 @@ struct Filter: Sendable {
     }
 
     /// Whether an index is likely to support the filter.
-    var isServed: Bool { isServed(uses) }
+    var isIndexed: Bool { isIndexed(uses) }
 
     /// Whether an index is likely to support one of the uses.
-    func isServed(_ uses: some Sequence<IndexUse>) -> Bool {
+    func isIndexed(_ uses: some Sequence<IndexUse>) -> Bool {
         uses.contains { use in
             switch use.kind {
             case .equality: use.field != SystemField.id.rawValue
@@ -190,6 +190,7 @@ struct FilterCompiler {
         return "(\(parts.joined(separator: separator)))"
     }
 
+    /// Counts a condition against the limit, then compiles it.
     mutating func count(_ condition: () throws -> PostgresQuery) throws -> PostgresQuery {
         budget.conditions += 1
         guard budget.conditions <= Self.maximumConditions else {

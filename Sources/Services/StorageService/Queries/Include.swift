@@ -39,6 +39,20 @@ struct Include: Sendable {
         }
     }
 
+    /// The collections, of these and those that the fields point to, in which no pointer is known for a named field.
+    func unresolved(
+        from collections: [CollectionName], in known: [String: RightsStore.Collection]
+    ) -> Set<CollectionName> {
+        children.reduce(into: []) { unresolved, child in
+            guard child.name != "*" else { return }
+            let classes = collections.flatMap {
+                Inclusion.classes(known[$0.text]?.fields[FieldName(child.name)] ?? [])
+            }
+            unresolved.formUnion(
+                classes.isEmpty ? Set(collections) : child.include.unresolved(from: classes, in: known))
+        }
+    }
+
     private mutating func insert(_ parts: ArraySlice<String>) {
         guard let name = parts.first else { return }
         if let index = children.firstIndex(where: { FieldName($0.name) == FieldName(name) }) {
@@ -163,7 +177,7 @@ struct Inclusion {
     }
 
     /// The distinct collections in types such as `Pointer<User>` and `Array<Pointer<Team>,Pointer<User>>`.
-    private static func classes(_ types: [String]) -> [CollectionName] {
+    static func classes(_ types: [String]) -> [CollectionName] {
         var names: Set<Substring> = []
         for type in types {
             var rest = type[...]

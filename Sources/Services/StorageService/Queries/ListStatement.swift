@@ -135,25 +135,25 @@ private struct Source {
         throws
     {
         let readable = access.readable(for: .find)
-        func from(_ condition: PostgresQuery?, isServed: Bool) -> PostgresQuery {
-            "FROM \(table) WHERE \(ListStatement.condition(query, condition, readable))\(isServed ? ListStatement.rare : "")"
+        func from(_ condition: PostgresQuery?, isIndexed: Bool) -> PostgresQuery {
+            "FROM \(table) WHERE \(ListStatement.condition(query, condition, readable))\(isIndexed ? ListStatement.rare : "")"
         }
-        let isWholeServed = filter?.isServed ?? false
+        let isWholeIndexed = filter?.isIndexed ?? false
         let cursorBranches = try query.cursor?.map { try $0.branches(query.completeOrder).count } ?? 1
-        whole = from(filter?.condition, isServed: isWholeServed)
+        whole = from(filter?.condition, isIndexed: isWholeIndexed)
         guard let filter, filter.order == nil || query.order != nil,
             let used = IndexBranches(filter, order: query.completeOrder, indexes: indexes),
             used.conditions.count * cursorBranches <= Self.maximumBranches
         else {
             branches = []
-            isPlannedForValues = isWholeServed
+            isPlannedForValues = isWholeIndexed
             return
         }
-        let isServed = filter.isServed(used.others.flatMap(\.uses))
+        let isIndexed = filter.isIndexed(used.others.flatMap(\.uses))
         branches = used.conditions.map { condition in
-            from(([condition] + used.others.map(\.condition)).joined(separator: " AND "), isServed: isServed)
+            from(([condition] + used.others.map(\.condition)).joined(separator: " AND "), isIndexed: isIndexed)
         }
-        isPlannedForValues = isServed
+        isPlannedForValues = isIndexed
     }
 
     /// Selects the objects of a page by `skip`. Looks up included objects only for its rows, whatever the plan.

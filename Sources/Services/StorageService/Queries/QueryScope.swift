@@ -35,7 +35,8 @@ struct QueryScope: Sendable {
         QueryScope(space: space, collection: other, rights: rights, missing: missing)
     }
 
-    /// The limit for a statement that reads objects of this collection and of others; nil for the client's limit.
+    /// The time limit for a statement that reads objects of this collection and of others; nil for the PostgreSQL
+    /// client's own limit.
     func timeLimit(reading others: Set<CollectionName> = []) -> Duration? {
         access.timeLimit ?? others.lazy.compactMap { scope(of: $0).access.timeLimit }.first
     }

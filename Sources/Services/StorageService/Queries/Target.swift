@@ -152,7 +152,7 @@ enum Target {
         }
     }
 
-    /// `$regex`: a string in which the pattern matches.
+    /// `$regex`: a string that the pattern matches.
     ///
     /// A `prefix` index supports the range of bytes with which all matches begin.
     /// - Parameter guarded: Applied to the part that can take long.

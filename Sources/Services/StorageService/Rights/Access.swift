@@ -228,7 +228,7 @@ struct Access: Sendable {
         return fieldGuard
     }
 
-    /// How long a statement may take that reads objects for this identity; nil for the client's limit.
+    /// The time limit for a statement that reads objects for this identity; nil for the PostgreSQL client's own limit.
     ///
     /// Rules that read other objects take time for each object that the filter selects, and without an index that is
     /// the whole collection. Meanwhile the statement occupies one of a few connections.

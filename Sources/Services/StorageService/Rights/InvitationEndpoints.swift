@@ -15,18 +15,18 @@ struct CreateRoleInvitation: Endpoint {
         details: """
             For managers of the role and the app's server. A role may have 100 open invitations. With `email`, the \
             code is mailed to the address; it works for one user, whatever address they sign in with. A user may \
-            order 20 such mails an hour.
+            request 20 such mails an hour.
             """,
         body: .json(
             .object(
                 [
                     "uses": .integer.range(1, RoleInvitationStore.maximumUses).defaulting(to: 1).described(
-                        "How many users may take it."),
+                        "How many users can join with it."),
                     "days": .integer.range(1, RoleInvitationStore.maximumDays).defaulting(to: 7).described(
                         "How long it is valid."),
                     "email": .string.format("email").described("Where to mail the code. `uses` must be 1."),
                     "language": .string.described("The language of the mail (BCP 47)."),
-                    "link": .string.described("One of the app's `linkURLs` for the mail; by default the first."),
+                    "link": .string.described("The mail's link: one of the app's `linkURLs`, by default the first."),
                 ])),
         answers: [
             .answer(201, "The invitation, with its `code` if no mail is sent.", .json(.roleInvitation))
@@ -116,7 +116,7 @@ struct ListRoleInvitations: Endpoint {
 struct RevokeRoleInvitation: Endpoint {
     static let route = Route(
         .delete, "/roles/{role}/invitations/{id}", "revokeRoleInvitation",
-        "Revokes an invitation. Whoever has taken it stays a member.",
+        "Revokes an invitation. Users who have joined with it stay members.",
         callers: .client,
         parameters: [.role, .path("id", .uuid)],
         details: "For managers of the role and the app's server.",
@@ -142,7 +142,8 @@ struct RevokeRoleInvitation: Endpoint {
     }
 }
 
-/// Unknown, used, expired and revoked codes are answered alike, and so is one whose inviter no longer manages the role.
+/// The answer is the same for unknown, used, expired and revoked codes, and for a code whose inviter no longer manages
+/// the role.
 struct JoinRole: Endpoint {
     static let route = Route(
         .post, "/auth/me/roles", "joinRole", "Makes the signed-in user a member of a role, by an invitation's code.",

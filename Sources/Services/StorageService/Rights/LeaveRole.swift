@@ -2,7 +2,7 @@ import Hummingbird
 import MartletCore
 import MartletHTTP
 
-/// A role that the user has through another role stays.
+/// The user keeps the role if they also have it through another role.
 struct LeaveRole: Endpoint {
     static let route = Route(
         .delete, "/roles/{role}/members/me", "leaveRole", "Removes the signed-in user from the role.", callers: .user,

@@ -10,7 +10,7 @@ public struct OpenRules: Sendable {
     /// The first of them, such as `shop Posts.rules.find`.
     public private(set) var places: [String] = []
 
-    /// Looks at every app.
+    /// Checks the rules of every app.
     ///
     /// - Parameters:
     ///   - postgres: A client that may read every space.

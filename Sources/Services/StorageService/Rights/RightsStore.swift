@@ -319,12 +319,33 @@ final class RightsStore: Sendable {
         return known
     }
 
-    /// The current fields of a collection, bypassing the cache.
-    func storedFields(of collection: CollectionName, in space: AppSchema) async throws -> [FieldName: [String]] {
+    /// The collections of a space, with the current types of the fields to include: another copy may just have stored
+    /// the first pointer in one of them.
+    func collections(
+        of space: AppSchema, including include: Include, from collection: CollectionName
+    ) async throws -> [String: Collection] {
+        var known = try await collections(of: space)
+        var read: Set<CollectionName> = []
+        // A collection found in one round may have a field to include in the next.
+        while true {
+            let unresolved = include.unresolved(from: [collection], in: known).subtracting(read)
+            guard !unresolved.isEmpty else { return known }
+            for (name, fields) in try await storedFields(of: unresolved, in: space) {
+                known[name, default: Collection(rules: .closed, fields: [:])].fields = fields
+            }
+            read.formUnion(unresolved)
+        }
+    }
+
+    /// The current fields of collections, bypassing the cache.
+    func storedFields(
+        of collections: Set<CollectionName>, in space: AppSchema
+    ) async throws -> [String: [FieldName: [String]]] {
         let rows = try await spaces.query(
-            "SELECT fields::text FROM \(try space.own("_collections")) WHERE name = \(collection.text)", in: space,
-            on: postgres)
-        return try rows.first.map { try Self.fields($0.decode(0)) } ?? [:]
+            "SELECT name, fields::text FROM \(try space.own("_collections")) WHERE name = ANY (\(collections.map(\.text)))",
+            in: space, on: postgres)
+        return Dictionary(
+            uniqueKeysWithValues: try rows.map { (try $0.decode(0, as: String.self), try Self.fields($0.decode(1))) })
     }
 
     /// Parses `{"name":["String"],…}`, comparing fields by their bytes.

@@ -50,8 +50,8 @@ struct RoleInvitationMailing: Sendable {
         }
     }
 
-    /// Whether the mail was certainly not ordered: auth got no request, or refused it. Otherwise the answer was lost or
-    /// is late.
+    /// Whether the mail was certainly not requested: auth got no request, or refused it. Otherwise the answer was lost
+    /// or is late.
     private static func isUnordered(_ error: any Error) -> Bool {
         switch error {
         case ServiceCalls.Failure.status(400..<500, _): true

@@ -47,7 +47,7 @@ struct RoleManagement: Sendable {
         guard rows.isEmpty else { throw Self.refusal }
     }
 
-    /// Checks the limits before users are added by a user. The role must be locked.
+    /// Checks the limits that apply when a user adds members. The role must be locked.
     ///
     /// - Throws: `limit-exceeded`.
     func checkLimits(adding added: [String], to role: String, _ transaction: PostgresTransaction) async throws {

@@ -3,7 +3,7 @@ import MartletCore
 import MartletHTTP
 import NIOCore
 
-/// A request for which the app's developer asks how the rules decide.
+/// A request that the app's developer tries against the rules.
 struct RuleTest: Sendable {
     enum Operation: String, CaseIterable, Sendable {
         case get, find, create, update, delete
@@ -122,7 +122,7 @@ struct RuleTest: Sendable {
 
     /// Something that keeps a request from being allowed.
     struct Obstacle: Encodable, Sendable, Equatable {
-        /// Nil if no entry is concerned.
+        /// Nil if the obstacle is not part of an entry.
         var entry: String?
         /// A part of the entry, such as `where.state`, or what else keeps the request from being allowed.
         var failed: String

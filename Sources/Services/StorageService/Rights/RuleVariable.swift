@@ -65,8 +65,8 @@ enum RuleVariable: Sendable, Equatable {
         let detail =
             text.hasPrefix("$user.")
             ? """
-            Of a user, a rule knows $user.id, $user.roles, $user.blocked, $user.blockedBy, $user.emailVerified and \
-            $user.<field of the public profile>.
+            A rule can use only these values of a user: $user.id, $user.roles, $user.blocked, $user.blockedBy, \
+            $user.emailVerified and $user.<field of the public profile>.
             """
             : """
             "\(text.prefix(40))" is not a variable. Expected $user.id, $user.roles, $user.<field>, $now, $environment, \

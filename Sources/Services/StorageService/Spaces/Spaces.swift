@@ -46,7 +46,7 @@ final class Spaces: Sendable {
         try await provision(space)
         let rows = try await postgres.query("SELECT version FROM storage.spaces WHERE schema = \(space.schema)")
         let version = try rows.first?.decode(0, as: Int.self) ?? 0
-        if version < Self.scripts.last?.number ?? 0 { try await bringUp(space) }
+        if version < Self.scripts.last?.number ?? 0 { try await runMissingScripts(space) }
         _ = known.withLock { $0.insert(space) }
     }
 
@@ -97,7 +97,7 @@ final class Spaces: Sendable {
                 .limitExceeded,
                 """
                 The rules read other objects for each object that the filter finds, and that takes too long. Filter \
-                by a field that narrows the list and is served by an index.
+                by a field that narrows the list and has an index.
                 """, field: "where", cause: error.description)
         }
         return error.clientProblem ?? error
@@ -109,7 +109,7 @@ final class Spaces: Sendable {
     }
 
     /// Runs the missing scripts, all or none. Concurrent callers in different copies wait for each other.
-    private func bringUp(_ space: AppSchema) async throws {
+    private func runMissingScripts(_ space: AppSchema) async throws {
         try await postgres.withTransaction { transaction in
             try await transaction.execute("SELECT pg_advisory_xact_lock(hashtextextended(\(space.schema), 0))")
             let rows = try await transaction.query("SELECT version FROM storage.spaces WHERE schema = \(space.schema)")

@@ -3,7 +3,7 @@ import MartletCore
 
 /// The type of the cells in a CSV column.
 enum ColumnType: String, Codable, Sendable, CaseIterable {
-    /// A column with only empty cells.
+    /// A column with only empty cells and the word null.
     case null
     case boolean
     case number

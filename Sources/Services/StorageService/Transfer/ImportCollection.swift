@@ -6,16 +6,17 @@ import MartletJobs
 import MartletPostgres
 import NIOCore
 
-/// The job of an import: reads the uploaded file record by record into a stage, then stores all of it in one
-/// transaction, or nothing.
+/// The job of an import: reads the uploaded file record by record into a staging table (`ImportStage`), then
+/// stores all of it in one transaction, or nothing.
 struct ImportCollection: JobHandler {
     static let kind = "import"
     static let retries = JobRetries(maximumAttempts: 3)
     static let timeLimit: Duration = .seconds(4 * 3_600)
-    /// The number and size of records inserted into the stage by one statement.
+    /// The number and size of records staged by one statement.
     private static let batch = 500
     private static let batchSizeInBytes = 2 << 20
-    private static let applied = 5_000
+    /// The number of records stored by one statement.
+    private static let appliedPerStatement = 5_000
 
     let transfers: TransferStores
 
@@ -232,13 +233,13 @@ struct ImportCollection: JobHandler {
             try await transfers.postgres.withTransaction { transaction in
                 var report = report
                 try await transaction.executeScript("SET LOCAL ROLE \(stage.space.role.quoted)")
-                for start in stride(from: 1, through: staged, by: ImportCollection.applied) {
+                for start in stride(from: 1, through: staged, by: ImportCollection.appliedPerStatement) {
                     guard (try? transfers.quota.requireRoom(in: stage.space)) != nil else {
                         throw JobFailure(
                             code: ErrorCode.objectQuotaExceeded.rawValue,
                             detail: "The app has no room for further objects. Nothing was stored.")
                     }
-                    let range = start...min(staged, start + ImportCollection.applied - 1)
+                    let range = start...min(staged, start + ImportCollection.appliedPerStatement - 1)
                     let done = try await stage.apply(
                         range, replacing: options.existing == .replace, schema: schema, scope: scope, in: transaction)
                     report.created += done.created

@@ -2,9 +2,9 @@ import Foundation
 import MartletCore
 import MartletPostgres
 
-/// A table in the app's schema that holds an import's records until all of them are known to be valid.
+/// A staging table in the app's schema that holds an import's records until all of them are known to be valid.
 struct ImportStage: Sendable {
-    /// The limit for statements that process a whole file.
+    /// The time limit for statements that process a whole file.
     static let timeout: Duration = .seconds(1_800)
     static let prefix = "_import_"
 

@@ -8,7 +8,7 @@ struct JSONArraySplitter: RecordSplitter {
     private enum Place {
         case start
         case beforeElement(isFirst: Bool)
-        case inElement, behindElement, end
+        case inElement, afterElement, end
     }
 
     private var place = Place.start
@@ -55,7 +55,7 @@ struct JSONArraySplitter: RecordSplitter {
             begin()
             try takeInElement(byte, isBlank, &records)
         case .inElement: try takeInElement(byte, isBlank, &records)
-        case .behindElement:
+        case .afterElement:
             if isBlank { return }
             switch byte {
             case UInt8(ascii: ","): place = .beforeElement(isFirst: false)
@@ -123,7 +123,7 @@ struct JSONArraySplitter: RecordSplitter {
     private mutating func end(_ records: inout [RawRecord]) {
         let isTooLarge = size > TransferLimits.recordSizeInBytes
         records.append(RawRecord(line: startLine, content: isTooLarge ? .bad(tooLarge) : .json(element)))
-        place = .behindElement
+        place = .afterElement
     }
 }
 

@@ -97,7 +97,7 @@ struct FetchJobResult: Endpoint {
         guard job.kind == ExportCollection.kind, job.state == .done,
             let file = try await transfers.spool.file(of: job.id)
         else {
-            throw ServiceError(.conflict, "The job has not written a file, or not yet.")
+            throw ServiceError(.conflict, "The job is not a finished export, or its file was deleted.")
         }
         let body = ResponseBody(contentLength: file.sizeInBytes) { [transfers] writer in
             try await transfers.spool.read(file.id) { try await writer.write($0) }

@@ -9,8 +9,8 @@ import NIOCore
 ///
 /// An object is the user's own if no one else may write it: they are its only reader or writer, or the fields through
 /// which the collection's rules let users change it name no one else. Own objects are erased and recorded in the change
-/// log like any other deletion. From other objects only the user is removed. `before…` hooks are not called, and
-/// `after…` hooks are.
+/// log like any other deletion. From other objects, only the user's id is removed. `before…` hooks are not
+/// called, and `after…` hooks are.
 ///
 /// Objects are found by indexes (`NamedObjects`), files by scanning, in the order of `UserDataPosition`. A collection
 /// whose index is not built yet is scanned, too.

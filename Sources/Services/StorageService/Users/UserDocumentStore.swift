@@ -91,7 +91,7 @@ struct UserDocumentStore: Sendable {
 }
 
 extension StoredUserData {
-    /// Empties and removes the user's document at once, without waiting for auth to pass the deletion on.
+    /// Empties and removes the user's document at once, without waiting until auth reports the deletion.
     func eraseDocument(of owner: Owner) async throws {
         let scope = QueryScope(space: owner.space, collection: .users, rights: .master)
         let rows = try await run(

@@ -97,7 +97,7 @@ public struct S3Files: FileBackend {
         return try Self.page(try await client.send(.GET, nil, query: query).text(), of: space)
     }
 
-    /// Only the store's flag tells whether more pages follow: a page may have fewer blobs than requested.
+    /// Only the store's flag shows whether more pages follow: a page may have fewer blobs than requested.
     static func page(_ text: String, of space: String) throws -> BlobPage {
         let answer = XMLText(text)
         let next = answer["IsTruncated"] == "true" ? answer["NextContinuationToken"] : nil

@@ -95,8 +95,8 @@ struct PercentTest: Sendable {
         switch share {
         case .range(let range): return range.contains(FlagHash.version2.bucket(of: value.text, seed: seed))
         case .firebase(let above, let upTo):
-            let place = FlagHash.microPercent(of: value.text, seed: seed)
-            return place > above ?? -1 && place <= upTo ?? .max
+            let position = FlagHash.microPercent(of: value.text, seed: seed)
+            return position > above ?? -1 && position <= upTo ?? .max
         }
     }
 }

@@ -105,7 +105,7 @@ public struct ConditionCompiler {
         return reference(name, path)
     }
 
-    /// A named condition, compiled once. It counts with all its tests.
+    /// The test of a named condition, which is compiled once. Each use counts all its tests.
     private mutating func reference(_ name: String, _ path: String) -> Condition.Test {
         usedNames.conditions.insert(name)
         if resolved[name] == nil {

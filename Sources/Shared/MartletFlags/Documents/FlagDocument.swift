@@ -30,7 +30,7 @@ public struct FlagDocument: Sendable {
     public let testsRoles: Bool
     /// Whether a rule tests the user's profile, which the auth service holds.
     public let testsProfile: Bool
-    private let places: [String: Int]
+    private let indexByKey: [String: Int]
 
     init(flags: [Flag], features: FeatureSet, instants: Set<Double>) {
         self.flags = flags
@@ -41,12 +41,12 @@ public struct FlagDocument: Sendable {
         }
         testsRoles = conditions.contains(where: \.testsRoles)
         testsProfile = conditions.contains(where: \.testsProfile)
-        places = Dictionary(flags.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
+        indexByKey = Dictionary(flags.enumerated().map { ($1.key, $0) }, uniquingKeysWith: { first, _ in first })
     }
 
     /// Nil if there is no such flag.
     public func evaluate(_ key: String, for subject: Subject) -> FlagAnswer? {
-        places[key].map { answer(flags[$0], subject) }
+        indexByKey[key].map { answer(flags[$0], subject) }
     }
 
     public func evaluateAll(for subject: Subject) -> [FlagAnswer] { flags.map { answer($0, subject) } }

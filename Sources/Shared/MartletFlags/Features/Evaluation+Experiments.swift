@@ -35,7 +35,7 @@ extension Evaluation {
         assigned.bucket = bucket
         assigned.isSticky = isKnown
         assigned.bandit = assigned.isInExperiment ? experiment.bandit : nil
-        if isSticky(experiment) { subject.sticky?.keep(assigned, of: experiment) }
+        if isSticky(experiment) { subject.sticky?.record(assigned, of: experiment) }
         return assigned
     }
 

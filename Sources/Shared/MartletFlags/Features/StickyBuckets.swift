@@ -59,7 +59,7 @@ public struct StickyBuckets: Sendable, Equatable {
         return assignments
     }
 
-    mutating func keep(_ result: ExperimentResult, of experiment: Experiment) {
+    mutating func record(_ result: ExperimentResult, of experiment: Experiment) {
         let key = result.hashAttribute + "||" + result.hashValue.text
         var document =
             documents[key]

@@ -11,11 +11,12 @@ public struct FlagIssue: Sendable, Equatable {
     public let message: String
 }
 
-/// Collects issues. Only the first 200 are kept; no one reads more.
+/// Collects the first 200 issues, because no one reads more, and the first error even if warnings have filled the list.
 struct IssueLog {
     static let maximumIssues = 200
 
     private(set) var issues: [FlagIssue] = []
+    private var hasErrors = false
 
     mutating func error(_ code: String, at path: String, _ message: String) {
         add(FlagIssue(isError: true, code: code, path: path, message: message))
@@ -26,7 +27,10 @@ struct IssueLog {
     }
 
     private mutating func add(_ issue: FlagIssue) {
-        if issues.count < Self.maximumIssues, !issues.contains(issue) { issues.append(issue) }
+        let isFirstError = issue.isError && !hasErrors
+        hasErrors = hasErrors || issue.isError
+        guard issues.count < Self.maximumIssues || isFirstError, !issues.contains(issue) else { return }
+        issues.append(issue)
     }
 }
 

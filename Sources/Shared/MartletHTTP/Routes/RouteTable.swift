@@ -63,7 +63,7 @@ private struct PathNames {
     /// The first name used at each position.
     private var names: [String: Substring] = [:]
 
-    /// - Returns: The path with the router's names, and the route's own names by the router's where they differ.
+    /// - Returns: The path with the router's names; and, where the names differ, the router's name → the route's own.
     mutating func path(for route: Route) -> (path: String, renamed: [Substring: Substring]) {
         var (path, place) = ("", "")
         var renamed: [Substring: Substring] = [:]

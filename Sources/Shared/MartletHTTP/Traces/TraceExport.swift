@@ -9,7 +9,7 @@ struct TraceExport: Encodable {
 
     /// - Parameters:
     ///   - process: The name of this process.
-    ///   - instance: Tells copies of the process apart.
+    ///   - instance: Distinguishes the copies of the process.
     init(_ spans: [RequestSpan], process: String, instance: String) {
         let resource = Resource(
             attributes: Self.attributes([

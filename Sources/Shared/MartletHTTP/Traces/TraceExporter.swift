@@ -18,7 +18,7 @@ public struct TraceExporter: Service {
     /// For one request to the collector.
     private static let timeout: Duration = .seconds(10)
     private static let maximumAnswerInBytes = 64 << 10
-    /// The longest pause that a collector may ask for.
+    /// The longest pause that a collector may request.
     private static let maximumPause: Duration = .seconds(30)
 
     /// The spans to send.
@@ -39,7 +39,7 @@ public struct TraceExporter: Service {
     /// - Parameters:
     ///   - endpoint: The collector's base URL.
     ///   - headers: For each request, such as a token.
-    ///   - pause: Before the second attempt, unless the collector asks for another pause.
+    ///   - pause: Before the second attempt, unless the collector requests another pause.
     init(
         process: String, endpoint: URL, headers: [(name: String, value: Secret)] = [], pause: Duration = .seconds(1),
         logger: Logger
@@ -52,7 +52,7 @@ public struct TraceExporter: Service {
         self.logger = logger
     }
 
-    /// Reads `traces.endpoint` and `traces.headers`. Nil without an endpoint: the process makes no spans then.
+    /// Reads `traces.endpoint` and `traces.headers`. Nil without an endpoint; the process then creates no spans.
     ///
     /// - Parameter process: The process's name.
     /// - Throws: `SettingsError`.
@@ -99,7 +99,7 @@ public struct TraceExporter: Service {
                 logger: logger
             ) { try await send(batch) }
             guard !isSent else { continue }
-            // `flush` tries again what the shutdown interrupted.
+            // `flush` retries a batch that the shutdown interrupted.
             if Task.isCancelled { queue.putBack(batch) } else { dropped.increment(by: batch.count) }
             return false
         }

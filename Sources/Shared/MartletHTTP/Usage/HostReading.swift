@@ -1,15 +1,15 @@
 import Foundation
 import Glibc
 
-/// Counters and sizes of the machine at one moment. What the machine does not tell is 0.
+/// Counters and sizes of the machine at one moment. Values that the machine does not report are 0.
 struct HostReading: Equatable {
     /// Clock ticks of all cores since the machine was started. `total` includes idle ones.
     var userTicks = 0.0
     var systemTicks = 0.0
-    /// Idle while a disk was at work.
+    /// Idle while waiting for a disk.
     var waitingTicks = 0.0
     var totalTicks = 0.0
-    /// Bytes since the machine was started, of all interfaces that lead elsewhere.
+    /// Bytes since the machine was started, of all interfaces to other machines.
     var receivedBytes = 0.0
     var sentBytes = 0.0
     /// Bytes since the machine was started, of all disks.
@@ -22,16 +22,17 @@ struct HostReading: Equatable {
     var diskAvailableInBytes = 0.0
 
     /// Interfaces of containers and virtual machines, whose traffic passes another interface as well.
-    private static let inner = ["docker", "veth", "br-", "virbr", "podman", "cni"]
+    private static let virtualInterfaces = ["docker", "veth", "br-", "virbr", "podman", "cni"]
 
-    /// Devices that are not disks, and those whose data other devices hold.
+    /// Devices that are not disks, and those whose data are stored on other devices.
     private static let notDisks = ["loop", "ram", "zram", "dm-", "md", "drbd", "bcache", "sr", "fd"]
-    /// The unit of `/proc/diskstats`, whatever the device's own is.
+    /// The unit of `/proc/diskstats`, whatever the sector size of the device.
     private static let sectorSizeInBytes = 512.0
 
     /// Reads the contents of `/proc/stat`, `/proc/meminfo`, `/proc/net/dev` and `/proc/diskstats`.
     init(stat: String, memory: String, network: String, disks: String) {
-        // proc(5): user, nice, system, idle, iowait, irq, softirq, steal. What follows is part of user and nice.
+        // proc(5): user, nice, system, idle, iowait, irq, softirq, steal. The numbers after these are part of user and
+        // nice.
         let ticks = stat.prefix { $0 != "\n" }.split(separator: " ").dropFirst().prefix(8).map { Double($0) ?? 0 }
         if ticks.count == 8 {
             userTicks = ticks[0] + ticks[1]
@@ -44,7 +45,7 @@ struct HostReading: Equatable {
         for line in network.split(separator: "\n") {
             let parts = line.split(separator: ":", maxSplits: 1)
             guard parts.count == 2, let name = parts[0].split(separator: " ").first, name != "lo",
-                !Self.inner.contains(where: { name.hasPrefix($0) })
+                !Self.virtualInterfaces.contains(where: { name.hasPrefix($0) })
             else { continue }
             let words = parts[1].split(separator: " ")
             guard words.count > 8, let received = Double(words[0]), let sent = Double(words[8]) else { continue }
@@ -53,7 +54,7 @@ struct HostReading: Equatable {
         }
         var lastDisk: Substring?
         for line in disks.split(separator: "\n") {
-            // Number, number, name; reads, merged, sectors, milliseconds; the same of writes.
+            // Major and minor number, name; reads, merged reads, sectors, milliseconds; then the same for writes.
             let words = line.split(separator: " ")
             guard words.count > 9, let read = Double(words[5]), let written = Double(words[9]) else { continue }
             let name = words[2]
@@ -66,7 +67,7 @@ struct HostReading: Equatable {
         }
     }
 
-    /// Whether the kernel names a partition of the disk so: `sda1` of `sda`, `nvme0n1p1` of `nvme0n1`.
+    /// Whether `name` is how the kernel names a partition of the disk: `sda1` of `sda`, `nvme0n1p1` of `nvme0n1`.
     private static func isPartition(_ name: Substring, of disk: Substring) -> Bool {
         guard name.hasPrefix(disk) else { return false }
         var number = name.dropFirst(disk.count)
@@ -129,10 +130,10 @@ struct HostReading: Equatable {
     }
 }
 
-/// Sizes from `/proc/meminfo`. What it does not contain is 0.
+/// Sizes from `/proc/meminfo`. A size that it does not contain is 0.
 package struct MemoryReading {
     package private(set) var sizeInBytes = 0.0
-    /// What programs can still use without the kernel moving memory to disk.
+    /// The memory that programs can still get without swapping.
     package private(set) var availableInBytes = 0.0
 
     package init(_ text: String) {

@@ -15,7 +15,7 @@ struct UsageMeter {
     private let metrics: MetricsRegistry
     private var last: Reading
 
-    /// - Parameter process: Its name in the series `processes.<name>.…`.
+    /// - Parameter process: The name of the process in the series `processes.<name>.…`.
     init(process: String, metrics: MetricsRegistry) {
         self.process = process
         self.metrics = metrics

@@ -6,7 +6,7 @@ public import ServiceLifecycle
 
 /// Reports about every minute what this process and its machine use. `auth` keeps the history.
 ///
-/// A report that fails is not repeated: the history has a gap then, as while a process is down.
+/// A failed report is not repeated, so the history has a gap, as when a process is down.
 public struct UsageReporter: Service {
     /// Shorter than a minute, so that every minute of the history has a value.
     private static let interval: Duration = .seconds(57)
@@ -16,7 +16,7 @@ public struct UsageReporter: Service {
     private let logger: Logger
     private let send: @Sendable (UsageReport) async throws -> Void
 
-    /// - Parameter send: Passes a report on.
+    /// - Parameter send: Sends or stores a report.
     init(
         process: String, metrics: MetricsRegistry, logger: Logger,
         send: @escaping @Sendable (UsageReport) async throws -> Void

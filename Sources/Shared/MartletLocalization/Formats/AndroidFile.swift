@@ -113,12 +113,12 @@ private struct AndroidWriter {
             localization.units().allSatisfy({ $0.unit.state != .new })
         else { return }
         do {
-            if let place = Self.arrayPlace(entry.key), case .unit(let unit) = localization.text,
+            if let element = Self.arrayElement(entry.key), case .unit(let unit) = localization.text,
                 localization.substitutions.isEmpty,
-                place.index == (array?.name == place.name ? array?.count : 0),
-                array?.name == place.name || !names.contains(place.name)
+                element.index == (array?.name == element.name ? array?.count : 0),
+                array?.name == element.name || !names.contains(element.name)
             {
-                try addItem(entry, unit, of: place.name)
+                try addItem(entry, unit, of: element.name)
             } else {
                 try addElement(entry, localization)
             }
@@ -208,7 +208,7 @@ private struct AndroidWriter {
     }
 
     /// Splits `days[3]` into `days` and 3.
-    private static func arrayPlace(_ key: String) -> (name: String, index: Int)? {
+    private static func arrayElement(_ key: String) -> (name: String, index: Int)? {
         guard key.hasSuffix("]"), let bracket = key.lastIndex(of: "["), isName(String(key[..<bracket])) else {
             return nil
         }

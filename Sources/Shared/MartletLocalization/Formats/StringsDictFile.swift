@@ -207,11 +207,11 @@ extension Localization {
         let segments = Segment.segments(of: unit.value).map { segment in
             guard case .placeholder(var placeholder) = segment, case .substitution(let name) = placeholder.kind,
                 let position = placeholder.position,
-                let place = changed.substitutions.firstIndex(where: {
+                let index = changed.substitutions.firstIndex(where: {
                     $0.name == name && ($0.argumentNumber ?? position) == position
                 })
             else { return segment }
-            changed.substitutions[place].argumentNumber = position
+            changed.substitutions[index].argumentNumber = position
             placeholder.position = nil
             return .placeholder(placeholder)
         }

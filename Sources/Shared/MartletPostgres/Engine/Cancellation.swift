@@ -4,7 +4,7 @@ import CLibPQ
 ///
 /// PostgreSQL cancels whatever the connection is running when the request arrives, not a particular statement. The
 /// engine therefore cancels only the statement at the head of the pipeline, only if it is still running after a grace
-/// period, and sends nothing else in the meantime. If another statement is hit anyway, `mayHaveHitNeighbour` detects it
+/// period, and sends nothing else in the meantime. If another statement is hit anyway, `mayHaveHitAnother` detects it
 /// and the statement is sent again.
 struct Cancellation {
     static let gracePeriod: Nanoseconds = 5_000_000
@@ -12,7 +12,7 @@ struct Cancellation {
     /// A connection whose head does not finish within this time is closed.
     static let timeout: Nanoseconds = 5_000_000_000
     /// How long after it was sent a cancellation may still take effect.
-    static let echo: Nanoseconds = 2_000_000_000
+    static let maximumDelay: Nanoseconds = 2_000_000_000
 
     /// Whether a thread is sending a cancellation.
     private(set) var isRunning = false
@@ -47,8 +47,9 @@ struct Cancellation {
         giveUpAt = nil
     }
 
-    func mayHaveHitNeighbour(now: Nanoseconds) -> Bool {
-        isRunning || lastSentAt.map { now - $0 < Self.echo } ?? false
+    /// Whether a cancellation may have hit another statement than the one it was meant for.
+    func mayHaveHitAnother(now: Nanoseconds) -> Bool {
+        isRunning || lastSentAt.map { now - $0 < Self.maximumDelay } ?? false
     }
 
     /// The time of the next action.

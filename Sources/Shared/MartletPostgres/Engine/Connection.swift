@@ -3,7 +3,7 @@ import MartletCore
 
 /// One connection in pipeline mode, confined to the engine's thread.
 ///
-/// A sync follows every statement, so that a failure does not affect its neighbours.
+/// A sync follows every statement, so that a failure does not affect the others.
 final class Connection {
     let id: Int
     let socket: Int32

@@ -35,15 +35,15 @@ final class ConnectionPool {
         attempts.lastError ?? PostgresError(.unavailable, "could not connect to PostgreSQL in time")
     }
 
-    /// Closes a connection. Statements sent on it may have been executed. `farewell` is the server's last error.
-    func lose(_ connection: Connection, _ farewell: PostgresError? = nil) {
+    /// Closes a connection. Statements sent on it may have been executed. `serverError` is the server's last error.
+    func lose(_ connection: Connection, _ serverError: PostgresError? = nil) {
         guard let index = connections.firstIndex(where: { $0 === connection }) else { return }
         connections.remove(at: index)
         context.poller.remove(connection.socket)
         isWanted = true
         context.mailbox.liveConnections.store(connections.count, ordering: .releasing)
         if connections.isEmpty { deadlines.didDisconnect() }
-        failInFlight(connection, farewell)
+        failInFlight(connection, serverError)
         failHeld(connection)
         leases.withdrawReservation(of: connection)
         context.logger.debug(
@@ -57,13 +57,13 @@ final class ConnectionPool {
         if !isReusable || !connection.isIdle { lose(connection) }
     }
 
-    private func failInFlight(_ connection: Connection, _ farewell: PostgresError?) {
+    private func failInFlight(_ connection: Connection, _ serverError: PostgresError?) {
         for (place, segment) in connection.removeAllInFlight().enumerated() {
             var error =
-                farewell?.code == .protocolViolation
-                ? farewell ?? .lost(mayHaveExecuted: true) : .lost(mayHaveExecuted: true)
+                serverError?.code == .protocolViolation
+                ? serverError ?? .lost(mayHaveExecuted: true) : .lost(mayHaveExecuted: true)
             error.mayHaveExecuted = true
-            if place == 0 { error.sqlState = farewell?.sqlState }
+            if place == 0 { error.sqlState = serverError?.sqlState }
             segment.request.tenant?.forget(connection: connection.id)
             context.complete(segment.request, .failure(error))
         }

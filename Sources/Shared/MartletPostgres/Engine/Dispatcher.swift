@@ -170,6 +170,6 @@ extension Dispatcher {
         guard request.lease == nil, request.retries < 3 else { return false }
         if failure.isRefusedRole { return true }
         if failure.isStalePreparedStatement { return request.query.isPrepared }
-        return failure.sqlState == "57014" && connection.cancellation.mayHaveHitNeighbour(now: context.now)
+        return failure.sqlState == "57014" && connection.cancellation.mayHaveHitAnother(now: context.now)
     }
 }

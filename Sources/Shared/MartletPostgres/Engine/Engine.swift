@@ -222,12 +222,12 @@ extension Engine {
                 if isListener { listener.receiveNotifications(from: connection) }
                 if !isAlive { lose(connection, nil) }
                 return
-            case .broken(let farewell): return lose(connection, farewell)
+            case .broken(let serverError): return lose(connection, serverError)
             }
         }
     }
 
-    private func lose(_ connection: Connection, _ farewell: PostgresError?) {
-        if connection === listener.connection { listener.lose(connection) } else { pool.lose(connection, farewell) }
+    private func lose(_ connection: Connection, _ serverError: PostgresError?) {
+        if connection === listener.connection { listener.lose(connection) } else { pool.lose(connection, serverError) }
     }
 }

@@ -33,7 +33,7 @@ final class Request: @unchecked Sendable {
     let startedAt: Nanoseconds
     let timeout: Nanoseconds
     private let usage: RequestUsage?
-    /// For whom the statement is run, for the audit log.
+    /// The staff member who causes the statement, for the audit log; nil for other callers.
     let actor: StaffActor?
 
     private var continuation: UnsafeContinuation<Reply, any Error>?

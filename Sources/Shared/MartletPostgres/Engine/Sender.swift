@@ -1,7 +1,6 @@
 import MartletCore
 
-/// Passes requests to libpq. Where a request needs it, also sets another `statement_timeout` and the staff member who
-/// acts.
+/// Passes requests to libpq. Where a request needs it, also sets `statement_timeout` and the acting staff member.
 final class Sender {
     private let queryTimeout: Nanoseconds
     /// Zero for no limit.

@@ -35,6 +35,7 @@ enum StatementRule {
         return words
     }
 
+    /// Skips white space, comments, semicolons and opening parentheses.
     private static func skipBlanks(_ rest: inout Substring.UTF8View) {
         while let byte = rest.first {
             if [9, 10, 11, 12, 13, 32, 59, 40].contains(byte) {

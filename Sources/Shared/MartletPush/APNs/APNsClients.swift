@@ -67,7 +67,7 @@ public final class APNsClients: Service {
     }
 
     private func client(_ key: APNsKey, _ environment: APNsEnvironment) throws -> APNsClient? {
-        let (client, given) = try state.withLock { state -> (APNsClient?, [APNsClient]) in
+        let (client, evicted) = try state.withLock { state -> (APNsClient?, [APNsClient]) in
             guard !state.isShutDown else { return (nil, []) }
             let identity = Self.identity(key)
             state.uses += 1
@@ -80,7 +80,7 @@ public final class APNsClients: Service {
             state.entries[identity] = entry
             return (client, Self.makeRoom(&state.entries, maximumKeys))
         }
-        for client in given { Task { await client.shutDown() } }
+        for client in evicted { Task { await client.shutDown() } }
         return client
     }
 

@@ -53,13 +53,13 @@ public struct UserFeedback: Sendable, Equatable {
 
     /// Reads a `feedback`: an event with `contexts.feedback`. Nil without a message.
     public init?(feedback value: JSONValue, eventID fallback: UUID?) {
-        let words = value["contexts"]?["feedback"]
+        let feedback = value["contexts"]?["feedback"]
         guard let id = value["event_id"]?.looseText.flatMap(UUID.init(eventID:)) ?? fallback,
-            let message = words?["message"]?.looseText, !message.isEmpty
+            let message = feedback?["message"]?.looseText, !message.isEmpty
         else { return nil }
         self.init(
-            id: id, eventID: words?["associated_event_id"]?.looseText.flatMap(UUID.init(eventID:)), words?["name"],
-            words?["contact_email"], message)
+            id: id, eventID: feedback?["associated_event_id"]?.looseText.flatMap(UUID.init(eventID:)),
+            feedback?["name"], feedback?["contact_email"], message)
     }
 
     private init(id: UUID, eventID: UUID?, _ name: JSONValue?, _ email: JSONValue?, _ message: String) {

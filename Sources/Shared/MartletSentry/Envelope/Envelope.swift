@@ -3,8 +3,8 @@ public import MartletCore
 
 /// The format in which Sentry's clients send data: a header and any number of items, each with a header and a payload.
 ///
-/// `Header "\n" (ItemHeader "\n" Payload "\n"?)*`, with headers as JSON objects; the header's `length` gives the length
-/// of a payload, which otherwise ends with the line (getsentry/develop, "Envelopes").
+/// `Header "\n" (ItemHeader "\n" Payload "\n"?)*`, with headers as JSON objects. A payload has the length that its
+/// header gives as `length`; without it, the payload ends with the line (getsentry/develop, "Envelopes").
 public struct Envelope: Sendable {
     public struct Item: Sendable {
         public let header: JSONValue
@@ -51,9 +51,9 @@ public struct Envelope: Sendable {
         var bytes = Array(header.text.utf8)
         bytes.append(Self.lineFeed)
         for item in items {
-            let known = item.header.looseMembers.filter { $0.name != "length" && $0.name != "type" }
+            let others = item.header.looseMembers.filter { $0.name != "length" && $0.name != "type" }
             let header = JSONValue.object(
-                [.init("type", .string(item.type)), .init("length", .number("\(item.payload.count)"))] + known)
+                [.init("type", .string(item.type)), .init("length", .number("\(item.payload.count)"))] + others)
             bytes += Array(header.text.utf8)
             bytes.append(Self.lineFeed)
             bytes += item.payload
@@ -91,13 +91,13 @@ public enum EnvelopeError: Error, Equatable, CustomStringConvertible {
 private struct EnvelopeReader {
     private let bytes: [UInt8]
     private var position = 0
-    private var number = 0
+    private var itemNumber = 0
 
     init(_ bytes: [UInt8]) {
         self.bytes = bytes
     }
 
-    /// Skips the blank lines at the end that some clients send.
+    /// Whether there are more items. Skips the blank lines that some clients send at the end.
     var hasMore: Bool {
         mutating get {
             while position < bytes.count, bytes[position] == Envelope.lineFeed || bytes[position] == UInt8(ascii: "\r")
@@ -117,20 +117,20 @@ private struct EnvelopeReader {
     }
 
     mutating func takeItem() throws(EnvelopeError) -> Envelope.Item {
-        number += 1
-        let header = try takeHeader("header of item \(number)")
-        guard case .string(let type) = header["type"] else { throw .missingType(item: number) }
+        itemNumber += 1
+        let header = try takeHeader("header of item \(itemNumber)")
+        guard case .string(let type) = header["type"] else { throw .missingType(item: itemNumber) }
         guard let length = header["length"]?.looseNumber else {
             return Envelope.Item(header: header, type: type, payload: takeLine())
         }
-        guard length >= 0, length <= Double(bytes.count - position) else { throw .unexpectedEnd(item: number) }
+        guard length >= 0, length <= Double(bytes.count - position) else { throw .unexpectedEnd(item: itemNumber) }
         let payload = bytes[position..<position + Int(length)]
         position += Int(length)
         if position + 1 < bytes.count, bytes[position] == UInt8(ascii: "\r"), bytes[position + 1] == Envelope.lineFeed {
             position += 1
         }
         guard position == bytes.count || bytes[position] == Envelope.lineFeed else {
-            throw .missingNewline(item: number)
+            throw .missingNewline(item: itemNumber)
         }
         position = min(position + 1, bytes.count)
         return Envelope.Item(header: header, type: type, payload: payload)

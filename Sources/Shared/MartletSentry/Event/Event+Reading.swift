@@ -3,12 +3,14 @@ public import MartletCore
 
 extension Event {
     private static let maximumMessageLength = 8_000
-    /// Limits for parsing; the stored content has lower ones. Real apps may have as many threads as this.
+    /// Limits for parsing; `EventScrubber` has lower ones for what is stored. Real apps may have as many threads.
     private static let (maximumExceptions, maximumThreads, maximumImages, maximumFramesPerEnd) = (50, 1_000, 2_000, 500)
 
     /// The report in Sentry's format, translated from a KSCrash report on Apple's systems or from former names of
     /// members.
-    public static func form(of value: JSONValue) -> JSONValue { KSCrashReport(value)?.event ?? withPresentNames(value) }
+    public static func sentryForm(of value: JSONValue) -> JSONValue {
+        KSCrashReport(value)?.event ?? withCurrentNames(value)
+    }
 
     /// Former names of members, still used by clients such as raven (getsentry/relay, `relay-event-schema`,
     /// `legacy_alias`).
@@ -22,16 +24,16 @@ extension Event {
     ]
 
     /// If a member is present under both names, the current one takes precedence.
-    private static func withPresentNames(_ value: JSONValue) -> JSONValue {
+    private static func withCurrentNames(_ value: JSONValue) -> JSONValue {
         guard case .object(let members) = value, members.contains(where: { formerNames[$0.name] != nil }) else {
             return value
         }
-        var present = Set(members.lazy.filter { $0.value != .null }.map(\.name))
+        var names = Set(members.lazy.filter { $0.value != .null }.map(\.name))
         return .object(
             members.compactMap { member in
                 guard member.value != .null else { return nil }
                 guard let name = formerNames[member.name] else { return member }
-                return present.insert(name).inserted ? .init(name, member.value) : nil
+                return names.insert(name).inserted ? .init(name, member.value) : nil
             })
     }
 
@@ -68,8 +70,8 @@ extension Event {
                 name: image["code_file"]?.looseText ?? image["name"]?.looseText ?? "", address: address, size: size)
         }
         readContexts(&fields)
-        let cleaning = EventScrubber(value, wrong: fields.wrong)
-        content = cleaning.content(id: self.id, tags: tags)
+        let scrubber = EventScrubber(value, wrong: fields.wrong)
+        content = scrubber.content(id: self.id, tags: tags)
         problems = Array(fields.problems.prefix(20))
     }
 
@@ -111,7 +113,7 @@ extension Event {
         let template = template.cut(to: maximumMessageLength)
         var (text, rest) = ("", template[...])
         for value in values {
-            guard let place = firstPlace(in: rest), text.utf8.count <= 4 * maximumMessageLength else { break }
+            guard let place = firstPlaceholder(in: rest), text.utf8.count <= 4 * maximumMessageLength else { break }
             text += rest[..<place.lowerBound] + (value.looseText ?? value.text).cut(to: maximumMessageLength)
             rest = rest[place.upperBound...]
         }
@@ -119,7 +121,7 @@ extension Event {
     }
 
     /// The range of the first placeholder, such as `%-08.3f` or `{}`.
-    private static func firstPlace(in template: Substring) -> Range<Substring.Index>? {
+    private static func firstPlaceholder(in template: Substring) -> Range<Substring.Index>? {
         let bytes = template.utf8
         var start = bytes.startIndex
         while start < bytes.endIndex {
@@ -153,9 +155,9 @@ extension Event {
                 to: 250)
         }
         tags = Self.tags(fields.value("tags") ?? .null)
-        if case .array = fields.value("tags") {
-        } else if let value = fields.value("tags"), value != .null, !value.isObject {
-            fields.complain("tags", "is neither an object nor a list of pairs")
+        switch fields.value("tags") {
+        case nil, .array, .object: break
+        default: fields.complain("tags", "is neither an object nor a list of pairs")
         }
         let martlet = contexts?["martlet"]
         configuration = (martlet?["configuration"]?.looseText ?? tag("martlet.config")).cut(toBytes: 200)

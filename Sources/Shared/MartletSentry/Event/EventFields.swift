@@ -4,8 +4,8 @@ import MartletCore
 ///
 /// Checks only the types of values, according to the published schema (getsentry/sentry-data-schemas).
 struct EventFields {
-    enum Kind: String {
-        case text, object, list
+    enum Kind {
+        case text, object
     }
 
     static let exception: [(String, Kind)] = [
@@ -76,7 +76,6 @@ struct EventFields {
         case (_, nil), (_, .null): break
         case (.text, let value?): if value.looseText == nil { complain(path, "is not text") }
         case (.object, let value?): if !value.isObject { complain(path, "is not an object") }
-        case (.list, let value?): if value.looseList.isEmpty { complain(path, "is not a list") }
         }
     }
 }

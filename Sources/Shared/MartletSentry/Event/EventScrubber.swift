@@ -24,7 +24,7 @@ struct EventScrubber {
         "remote-addr",
     ]
     /// Members that contain a URL or a query.
-    private static let addresses: Set<String> = [
+    private static let urlMembers: Set<String> = [
         "url", "query_string", "http.query", "http.url", "http.fragment", "from", "to",
     ]
     /// Members that are handled elsewhere or not stored.
@@ -95,7 +95,7 @@ struct EventScrubber {
             })
     }
 
-    /// Always without the IP address; privacy is not optional.
+    /// Removes the IP address and the location derived from it.
     private func user(_ value: JSONValue) -> JSONValue {
         guard case .object(let members) = value else { return .null }
         return bounded(.object(members.filter { $0.name != "ip_address" && $0.name != "geo" }), depth: 1)
@@ -141,8 +141,8 @@ struct EventScrubber {
 
     /// A member's value, filtered if the name suggests a secret.
     private func filtered(_ member: JSONValue.Member, depth: Int) -> JSONValue {
-        if Self.mayHide(member.value), Self.isSecret(member.name) { return Self.filtered }
-        if case .string(let text) = member.value, Self.addresses.contains(member.name) {
+        if Self.canBeSecret(member.value), Self.isSecret(member.name) { return Self.filtered }
+        if case .string(let text) = member.value, Self.urlMembers.contains(member.name) {
             return .string(Self.withoutSecrets(text.cut(to: Self.maximumTextLength)))
         }
         return bounded(member.value, depth: depth)
@@ -168,8 +168,8 @@ struct EventScrubber {
         return secrets.contains { name.has($0) }
     }
 
-    /// Numbers and booleans reveal nothing.
-    private static func mayHide(_ value: JSONValue) -> Bool {
+    /// Numbers, booleans and null are never secrets.
+    private static func canBeSecret(_ value: JSONValue) -> Bool {
         switch value {
         case .string, .array, .object: true
         default: false

@@ -51,8 +51,8 @@ public struct TBAnalyticsException: Sendable {
         ])
     }
 
-    /// The frames of `callStackSymbols` ("3 CoreFoundation 0x0000000185a8b1d8 <redacted> + 36"), oldest call first, or
-    /// else the single place that is named.
+    /// The frames of `stackSymbols` ("3 CoreFoundation 0x0000000185a8b1d8 <redacted> + 36"), oldest call first; without
+    /// symbols, a single frame for `method`.
     private var frames: [JSONValue] {
         let symbols =
             (value["stackSymbols"] ?? value["callStackSymbols"])?.looseList.compactMap(\.looseText).prefix(250) ?? []

@@ -19,8 +19,10 @@ struct FrameKeys {
     }
 
     /// Whether calls are identified by offsets, so that the same crash in another build is not recognized.
-    static func areByPlace(_ frames: [Frame], ofOwn: Bool) -> Bool {
-        !hasNamedOwnFrame(frames) && frames.contains { $0.isNative && !$0.hasName && (!ofOwn || $0.isInApp == true) }
+    ///
+    /// - Parameter ownOnly: Whether to consider only the app's own calls.
+    static func areByPlace(_ frames: [Frame], ownOnly: Bool) -> Bool {
+        !hasNamedOwnFrame(frames) && frames.contains { $0.isNative && !$0.hasName && (!ownOnly || $0.isInApp == true) }
     }
 
     private static func hasNamedOwnFrame(_ frames: [Frame]) -> Bool {
@@ -59,9 +61,9 @@ struct FrameKeys {
         return Self.files[frame.filename]
     }
 
-    private static let modules = KnownNames { NameBytes.withoutCounts($0, afterSlash: false) }
+    private static let modules = NameCache { NameBytes.withoutCounts($0, afterSlash: false) }
 
-    private static let files = KnownNames { name in
+    private static let files = NameCache { name in
         withoutHash(String(name.prefix { $0 != "?" && $0 != "#" }).lastComponent.lowercased())
     }
 

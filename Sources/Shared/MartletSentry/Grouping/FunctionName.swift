@@ -5,12 +5,12 @@ public enum FunctionName {
     /// In bytes; the rest of a name is ignored.
     static let maximumLength = 400
 
-    private static let known = KnownNames(made)
+    private static let cache = NameCache(normalize)
 
     /// For example, `Cart.add closure` for `specialized closure #1 in Cart.(add in _3B2A)<A>(A) -> ()`.
-    public static func normalized(_ name: String) -> String { known[name] }
+    public static func normalized(_ name: String) -> String { cache[name] }
 
-    @Sendable private static func made(_ name: String) -> String {
+    @Sendable private static func normalize(_ name: String) -> String {
         let cut = name.cut(toBytes: maximumLength)
         var name = Substring(
             cut.has("(anonymous namespace)") ? cut.replacing("(anonymous namespace)", with: "(anonymous)") : cut
@@ -156,7 +156,7 @@ public enum FunctionName {
         return digits > 0 && ends(front, with: " in _") ? front.dropLast(5) : nil
     }
 
-    /// Removes `<…>` after a name; operators, and names that begin with it, stay.
+    /// Removes `<…>` after a name. Operators, and names that begin with `<`, stay.
     private static func withoutGenerics(_ name: String) -> String {
         guard name.utf8.contains(UInt8(ascii: "<")) else { return name }
         var kept: [UInt8] = []
@@ -166,7 +166,7 @@ public enum FunctionName {
             defer { previous = byte }
             switch byte {
             case UInt8(ascii: "<") where depth > 0 || isNamePart(previous) && !ends(kept, with: "operator"): depth += 1
-            // Not the one in `->`.
+            // Except the one in `->`.
             case UInt8(ascii: ">") where depth > 0 && previous != UInt8(ascii: "-"): depth -= 1
             default: if depth == 0 { kept.append(byte) }
             }
@@ -208,14 +208,14 @@ public enum FunctionName {
     }
 
     /// Suffixes added by compilers, which may be followed by numbers.
-    private static let counted: Set<String> = [
+    private static let compilerSuffixes: Set<String> = [
         "cold", "llvm", "isra", "part", "constprop", "resume", "lto_priv", "destroy", "cleanup",
     ]
 
     /// Removes suffixes with counters, such as `.cold.1`, `::h0123456789abcdef`, `$lambda$3` and `+ 36`.
     private static func withoutSuffixes(_ name: String) -> String {
         var text = withoutOffset(name)
-        text = withoutParts(text)
+        text = withoutCompilerSuffixes(text)
         if isHash(text.utf8.suffix(19)) { text = String(text.utf8.dropLast(19)) ?? text }
         if text.hasPrefix("$s") || text.hasPrefix("_$s") { return withoutThunks(text) }
         return text.has("$") ? NameBytes.withoutCounts(text, afterSlash: true) : text
@@ -228,14 +228,14 @@ public enum FunctionName {
         return digits > 0 && ends(front, with: " + ") ? String(decoding: front.dropLast(3), as: UTF8.self) : name
     }
 
-    /// Removes a trailing `.isra.0.cold.2`: known words with their numbers.
-    private static func withoutParts(_ name: String) -> String {
+    /// Removes known suffixes with their numbers, such as `.isra.0.cold.2`.
+    private static func withoutCompilerSuffixes(_ name: String) -> String {
         var kept: Substring?
         var rest = name[...]
         while let dot = rest.utf8.lastIndex(of: UInt8(ascii: ".")) {
             let part = rest[rest.utf8.index(after: dot)...]
             rest = rest[..<dot]
-            if counted.contains(String(part)) {
+            if compilerSuffixes.contains(String(part)) {
                 kept = rest
             } else if part.isEmpty || !part.utf8.allSatisfy(NameBytes.isDigit) {
                 break

@@ -5,8 +5,8 @@ import MartletCore
 /// for others.
 ///
 /// Derived from the client's fingerprint if there is one, or else from the exceptions' types and the calls on their
-/// stacks, or else from type and message. A call is represented by its name, or by file and source line where there is
-/// source; a call without a name by its image, or by its offset in the image (`isByPlace`).
+/// stacks, or else from type and message. A call in source code is represented by its file, name and source line; a
+/// compiled call by its name, or without a name by its image or its offset in the image (`isByPlace`).
 public struct Grouping: Sendable, Equatable {
     /// Stored beside the hashes. Changing it makes reports create new issues.
     public static let version = 1
@@ -16,11 +16,11 @@ public struct Grouping: Sendable, Equatable {
     /// The hashed parts: those of the app's own calls, and those of all calls.
     public let appParts: [String]
     public let systemParts: [String]
-    /// Whether the string contains an ASCII word. Compares bytes, because a report has thousands of names.
+    /// The hashes of `appParts` and `systemParts`.
     public let appHash: String
     public let systemHash: String
-    /// Whether calls without names decide the grouping: the same crash in another build is then another issue, until
-    /// there are symbols.
+    /// Whether the grouping depends on the offsets of calls without names. The same crash in another build is then
+    /// another issue, until symbols supply the names.
     public let isByPlace: Bool
     /// One line that describes the failure, and one that locates it.
     public let title: String
@@ -37,7 +37,7 @@ public struct Grouping: Sendable, Equatable {
         culprit = Self.culprit(event)
     }
 
-    /// Groups a report that could not be parsed by the reason.
+    /// Groups reports that could not be parsed by the reason.
     public init(broken reason: String) {
         appParts = ["broken", MessagePattern.of(reason)]
         systemParts = appParts
@@ -48,7 +48,7 @@ public struct Grouping: Sendable, Equatable {
         culprit = ""
     }
 
-    /// The hash of all reports for which no more issues are created.
+    /// The hash shared by all reports for which no more issues are created.
     public static let overflowHash = String(repeating: "f", count: 32)
 
     public var overflowing: Grouping { Grouping(self, hash: Self.overflowHash) }
@@ -130,7 +130,7 @@ private struct DefaultParts {
             }
             let all = named.flatMap { Self.parts($0.0, Grouping.folded($0.1.map(\.key))) }
             system = all
-            areByPlace = stacks.contains { FrameKeys.areByPlace($0.frames, ofOwn: hasOwn) }
+            areByPlace = stacks.contains { FrameKeys.areByPlace($0.frames, ownOnly: hasOwn) }
             app = hasOwn ? named.flatMap { Self.parts($0.0, Grouping.folded($0.1.filter(\.isOwn).map(\.key))) } : all
             return
         }

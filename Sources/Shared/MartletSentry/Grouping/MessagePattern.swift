@@ -28,7 +28,7 @@ public enum MessagePattern {
                 let start = position
                 while position < bytes.count, !isSeparator(bytes[position]) { position += 1 }
                 if String(decoding: bytes[start..<position], as: UTF8.self).has("://") {
-                    while position < bytes.count, !endsAddress(bytes[position]) { position += 1 }
+                    while position < bytes.count, !endsURL(bytes[position]) { position += 1 }
                 }
                 output += word(String(decoding: bytes[start..<position], as: UTF8.self))
             }
@@ -62,7 +62,7 @@ public enum MessagePattern {
         }
     }
 
-    private static func endsAddress(_ byte: UInt8) -> Bool {
+    private static func endsURL(_ byte: UInt8) -> Bool {
         switch byte {
         case 0...0x20, UInt8(ascii: "\""), UInt8(ascii: "'"), UInt8(ascii: "<"), UInt8(ascii: ">"), UInt8(ascii: ")"),
             UInt8(ascii: ","):
@@ -108,7 +108,7 @@ public enum MessagePattern {
         return withoutCounts(word.has("0x") ? NameBytes.withoutAddresses(String(word), "<hex>") : String(word))
     }
 
-    /// Replaces digits that stand alone between punctuation with `<int>`.
+    /// Replaces digits with `<int>` if punctuation, or the end of the word, is on both sides of them.
     private static func withoutCounts(_ word: String) -> String {
         var (output, digits) = ([UInt8](), [UInt8]())
         var isInName = false
@@ -133,7 +133,7 @@ public enum MessagePattern {
 
     /// The kinds of whole words; the first match wins.
     private static let kinds: [(@Sendable (inout WordReader) -> Bool, String)] = [
-        (hexadecimal, "<hex>"), (address, "<ip>"), (time, "<time>"), (longAddress, "<ip>"), (date, "<date>"),
+        (hexadecimal, "<hex>"), (ipv4, "<ip>"), (time, "<time>"), (ipv6, "<ip>"), (date, "<date>"),
         (duration, "<duration>"), (integer, "<int>"),
         (float, "<float>"), (hash, "<hex>"),
     ]
@@ -156,7 +156,7 @@ public enum MessagePattern {
     }
 
     /// `10.0.0.1`, optionally with a port.
-    @Sendable private static func address(_ word: inout WordReader) -> Bool {
+    @Sendable private static func ipv4(_ word: inout WordReader) -> Bool {
         guard word.digits(1...3) else { return false }
         for _ in 0..<3 { guard word.take("."), word.digits(1...3) else { return false } }
         return !word.take(":") || word.digits()
@@ -174,7 +174,7 @@ public enum MessagePattern {
     }
 
     /// `fe80::1`: 2 to 7 colons.
-    @Sendable private static func longAddress(_ word: inout WordReader) -> Bool {
+    @Sendable private static func ipv6(_ word: inout WordReader) -> Bool {
         var colons = 0
         while word.hexDigits(0...4), word.take(":") { colons += 1 }
         return (2...7).contains(colons)

@@ -167,8 +167,8 @@ public final class APNsSimulator: Sendable {
     /// The answer that APNs would give; nil for none. An answer of 200 counts as a delivery.
     func answer(_ request: SimulatedRequest, method: String, path: String) -> SimulatorAnswer? {
         state.withLock { state in
-            let judgement = SimulatorEvaluation(request: request, method: method, path: path, now: clock())
-            let answer = judgement.answer(&state)
+            let evaluation = SimulatorEvaluation(request: request, method: method, path: path, now: clock())
+            let answer = evaluation.answer(&state)
             if answer?.status == 200 {
                 state.counts[request.device, default: [:]][request.id, default: 0] += 1
                 state.shown[request.device, default: []].insert(request.headers["apns-collapse-id"] ?? request.id)

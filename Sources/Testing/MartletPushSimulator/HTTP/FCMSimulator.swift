@@ -3,7 +3,8 @@ public import Foundation
 public import MartletCore
 import Synchronization
 
-/// A server that behaves like Google's for FCM: it issues access tokens for signed assertions, and the HTTP v1 API.
+/// A server that behaves like Google's for FCM: it issues access tokens for signed assertions and accepts messages by
+/// the HTTP v1 API.
 public final class FCMSimulator: Sendable {
     private struct State {
         var issued: [String: Date] = [:]

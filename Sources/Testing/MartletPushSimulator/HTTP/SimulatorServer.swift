@@ -66,13 +66,13 @@ final class SimulatorServer: Sendable {
         var headers: [String: String] = [:]
         for field in request.headers { headers[field.name.canonicalName] = field.value }
         let body = try await request.body.collect(upTo: maximumBodySizeInBytes)
-        let asked = Request(
+        let received = Request(
             method: request.method.rawValue, path: request.uri.path, headers: headers,
             body: Array(body.readableBytesView))
-        let given = try await answer(asked)
+        let reply = try await answer(received)
         var response = Response(
-            status: .init(code: given.status), body: .init(byteBuffer: ByteBuffer(string: given.body)))
-        for (name, value) in given.headers { if let name = HTTPField.Name(name) { response.headers[name] = value } }
+            status: .init(code: reply.status), body: .init(byteBuffer: ByteBuffer(string: reply.body)))
+        for (name, value) in reply.headers { if let name = HTTPField.Name(name) { response.headers[name] = value } }
         return response
     }
 }

@@ -57,11 +57,11 @@ import Testing
             let check = PostgresQuery(unescaped: "ALTER TABLE analytics.block_names ADD CHECK (block <> \(first))")
             try await app.database.withSuperuser { _ = try await $0.execute(check) }
             let builder = BlockBuilder(store: store, logger: .silent)
-            var unmade: [Int: ContinuousClock.Instant] = [:]
-            await builder.round(leaving: &unmade)
-            #expect(Array(unmade.keys) == [first])
+            var failed: [Int: ContinuousClock.Instant] = [:]
+            await builder.round(skipping: &failed)
+            #expect(Array(failed.keys) == [first])
             #expect(try await app.count("analytics.blocks WHERE is_built") == 0)
-            await builder.round(leaving: &unmade)
+            await builder.round(skipping: &failed)
             #expect(try await app.count("analytics.blocks WHERE is_built AND id <> \(first)") == 1)
             #expect(try await store.planned() == 1)
             let (blocks, events) = try await app.both(CountQuestion(event: "a"), in: try await app.span(day(2), day(0)))

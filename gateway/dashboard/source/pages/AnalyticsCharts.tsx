@@ -191,7 +191,7 @@ export function Retention({ asked }: { asked: Asked }) {
         found.data.length === 0 ? noEvents() : (
           <Section
             title={t("Who came back")}
-            note={t("Of those first seen in a period, the share that was active so many periods later.")}
+            note={t("The share of those first seen in a period who were active this many periods later.")}
             actions={<CSV path="retention" query={span(asked)} name="retention" />}>
             <Cohorts rows={found.data} />
           </Section>

@@ -68,7 +68,7 @@ export function AuditPage() {
           <TextFilter key={filter.action} name="action" value={filter.action} label={t("Action")} />
         </span>
         <span style={{ width: 240 }}>
-          <TextFilter key={filter.target} name="target" value={filter.target} label={t("Of what, such as Note/id")} />
+          <TextFilter key={filter.target} name="target" value={filter.target} label={t("Target, such as Note/id")} />
         </span>
         <input
           type="date"
@@ -104,7 +104,7 @@ export function AuditPage() {
               },
               { name: "who", title: t("Who"), width: "160px", cell: (entry) => entry.staff.userName },
               { name: "action", title: t("What"), width: "230px", cell: (entry) => <code>{entry.action}</code> },
-              { name: "target", title: t("Of"), cell: (entry) => <span className="soft">{entry.target}</span> },
+              { name: "target", title: t("Target"), cell: (entry) => <span className="soft">{entry.target}</span> },
               {
                 name: "app",
                 title: t("App"),
@@ -131,7 +131,7 @@ export function AuditPage() {
             <dd>{shown.staff.userName}</dd>
             {shown.target && (
               <>
-                <dt>{t("Of")}</dt>
+                <dt>{t("Target")}</dt>
                 <dd className="break">
                   {shown.target}{" "}
                   <Button

@@ -98,7 +98,7 @@ export function Parts(
               definition={draft}
               controller={at.group === "controllers" ? at.name : undefined}
               view={at.group === "views" ? at.name : undefined} />
-            <p className="hint">{t("Data of the server are not loaded: their bindings stand in their place.")}</p>
+            <p className="hint">{t("Data from the server are not loaded; their bindings are shown instead.")}</p>
           </aside>
         )}
       </div>

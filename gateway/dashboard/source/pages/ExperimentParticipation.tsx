@@ -85,8 +85,12 @@ function Namespace({ draft, change }: Part) {
       {span && (
         <div className="pair">
           <NameField label={t("Namespace")} value={span.name} change={(name) => set({ ...span, name })} />
-          <NumberField label={t("Its part from, in percent")} value={span.range[0]} change={setEnd(0)} {...common} />
-          <NumberField label={t("Its part to, in percent")} value={span.range[1]} change={setEnd(1)} {...common} />
+          <NumberField
+            label={t("Start of its part, in percent")}
+            value={span.range[0]}
+            change={setEnd(0)}
+            {...common} />
+          <NumberField label={t("End of its part, in percent")} value={span.range[1]} change={setEnd(1)} {...common} />
         </div>
       )}
       {span && span.range[0] >= span.range[1] && <Notice tone="warning">{t("This part is empty.")}</Notice>}

@@ -333,7 +333,7 @@ function Percent(
       change={(next) => change(next ?? undefined)}
       read={readPercent}
       write={(next) => (next === null ? "" : String(next))}
-      problem={t("This is no number from 0 to 100.")}
+      problem={t("This is not a number from 0 to 100.")}
       isRequired={isRequired} />
   );
 }

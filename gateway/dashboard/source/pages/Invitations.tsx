@@ -71,7 +71,7 @@ export function Invitations() {
               },
               {
                 name: "expires",
-                title: t("Good until"),
+                title: t("Valid until"),
                 width: "190px",
                 isExtra: true,
                 cell: (one) => <span className="soft">{time(one.expires)}</span>
@@ -132,10 +132,10 @@ function NewInvitation({ close, done }: { close: () => void; done: () => void })
           change={setEmail}
           isOptional
           autoFocus
-          hint={t("With an address, a mail brings the code. Without, you get it here.")}
+          hint={t("With an address, the code is sent by mail. Without one, it is shown here.")}
           error={errorOf("email", problem)} />
         <TextField
-          label={t("Good for how many days")}
+          label={t("Valid for how many days")}
           type="number"
           value={days}
           change={setDays}

@@ -83,7 +83,11 @@ export function JobsPage() {
                   <button type="button" className="link" onClick={() => show(job.id)}>{t(kinds[job.kind])}</button>
                 )
               },
-              { name: "of", title: t("Of"), cell: (job) => <span className="soft">{collectionOf(job)}</span> },
+              {
+                name: "collection",
+                title: t("Collection"),
+                cell: (job) => <span className="soft">{collectionOf(job)}</span>
+              },
               {
                 name: "state",
                 title: t("State"),

@@ -88,7 +88,7 @@ export function Import({ name, close, done }: { name: string; close: () => void;
   };
   return (
     <Dialog title={t("Import texts")} close={close}>
-      <Form send={send} action={preview ? t("Import") : t("Look first")} cancel={close}>
+      <Form send={send} action={preview ? t("Import") : t("Preview")} cancel={close}>
         <Choice
           label={t("Format")}
           value={format}

@@ -127,7 +127,7 @@ export function ProviderDialog(
         {kind === "oidc" && field("issuer", t("Issuer"), { type: "url", placeholder: "https://login.example.org" })}
         <div className="pair">
           {field("scopes", t("Scopes"), { isOptional: true, placeholder: "openid email profile" })}
-          {field("appKey", t("App key for the browser's way"), { isOptional: true })}
+          {field("appKey", t("App key for sign-in in the browser"), { isOptional: true })}
         </div>
         {field("redirectURLs", t("Addresses that the browser may return to"), {
           lines: 2,

@@ -50,7 +50,7 @@ export const words: Record<Kind, Words> = {
     title: "Rules",
     add: "New rule",
     empty: "No rules yet",
-    about: "A rule sends a message when an object is written, a time comes, or a crash alert fires.",
+    about: "A rule sends a message when an object is written, on a schedule, or when a crash alert fires.",
     loss: "It sends nothing from then on."
   }
 };

@@ -45,7 +45,7 @@ export function SampleSize({ variations }: { variations: number }) {
       <div className="pair">
         <TextField label={t("Share now, in percent")} type="number" value={share} change={setShare} />
         <TextField
-          label={t("Smallest change worth knowing, in percent of it")}
+          label={t("Smallest change to find, in percent of the share")}
           type="number"
           value={change}
           change={setChange}

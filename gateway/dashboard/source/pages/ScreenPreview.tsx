@@ -63,7 +63,7 @@ export function ScreenPreview(
         </div>
       </div>
       <p className="hint">
-        {t("Colours and texts are real. Where elements stand, the app decides.")}{" "}
+        {t("Colours and texts are real. The app decides where elements are placed.")}{" "}
         {shown.length < objects.length && t("{n} hidden.", { n: objects.length - shown.length })}
       </p>
     </div>

@@ -115,14 +115,14 @@ function StoreRecord({ taken }: { taken: () => Promise<void> }) {
   return (
     <Section
       title={t("App Store")}
-      note={t("Takes over name, ids, icon, and the newest version with its notes.")}
+      note={t("Copies name, ids, icon, and the newest version with its notes.")}
       actions={<Button isSmall onPress={look}>{t("Look it up")}</Button>}>
       {record === null && <Notice>{t("The App Store has no app with this id.")}</Notice>}
       {record && (
         <div className="row">
           <strong>{String(record["name"] ?? "")}</strong>
           <span className="soft">{String(record["version"] ?? "")}</span>
-          <Button isSmall kind="primary" onPress={take}>{t("Take it over")}</Button>
+          <Button isSmall kind="primary" onPress={take}>{t("Apply")}</Button>
         </div>
       )}
     </Section>

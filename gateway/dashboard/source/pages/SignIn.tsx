@@ -219,7 +219,7 @@ function NewPassword() {
         change={setAgain}
         isRequired
         autoComplete="new-password"
-        error={differs ? t("The two are different.") : undefined} />
+        error={differs ? t("The passwords are different.") : undefined} />
     </Form>
   );
 }

@@ -88,7 +88,7 @@ export function Talk({ number, revision, people }: TalkInput) {
   return (
     <div className="stack">
       <Tabs
-        label={t("Talk")}
+        label={t("Discussion")}
         current={tab}
         choose={setTab}
         tabs={[{ name: "comments", title: t("Comments") }, { name: "history", title: t("History") }]} />

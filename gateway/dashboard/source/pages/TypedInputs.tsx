@@ -174,8 +174,8 @@ export function NumberField(
           read={read}
           write={(next) => (next === null ? "" : String(next))}
           problem={isWhole ?
-            t("This is no whole number from {from} to {to}.", { from, to }) :
-            t("This is no number from {from} to {to}.", { from, to })}
+            t("This is not a whole number from {from} to {to}.", { from, to }) :
+            t("This is not a number from {from} to {to}.", { from, to })}
           placeholder={usual === undefined ? undefined : String(shown(usual))}
           isRequired={isRequired} />
       )} />

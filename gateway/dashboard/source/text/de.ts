@@ -44,8 +44,8 @@ export const de = {
   "A report may be in two of these rows: by the app's own calls, and by all calls.":
     "Ein Bericht kann in zwei dieser Zeilen stehen: nach den eigenen Aufrufen der App und nach allen Aufrufen.",
   "A resolved issue that is back": "Ein gelöster Fall, der wieder auftritt",
-  "A rule sends a message when an object is written, a time comes, or a crash alert fires.":
-    "Eine Regel sendet eine Nachricht, wenn ein Objekt geschrieben wird, ein Zeitpunkt erreicht ist oder ein Absturzalarm auslöst.",
+  "A rule sends a message when an object is written, on a schedule, or when a crash alert fires.":
+    "Eine Regel sendet eine Nachricht, wenn ein Objekt geschrieben wird, nach einem Zeitplan oder wenn ein Absturzalarm auslöst.",
   "A screen has properties of its own, and elements whose texts and colours the server decides.":
     "Eine Ansicht hat eigene Eigenschaften und Elemente, deren Texte und Farben der Server bestimmt.",
   "A service account from the Firebase console, as JSON.": "Ein Dienstkonto aus der Firebase-Konsole, als JSON.",
@@ -161,7 +161,7 @@ export const de = {
   "APP gives APP-12. The numbers of older tickets change, too.":
     "APP ergibt APP-12. Auch die Nummern älterer Tickets ändern sich.",
   "App key": "App-Schlüssel",
-  "App key for the browser's way": "App-Schlüssel für den Weg über den Browser",
+  "App key for sign-in in the browser": "App-Schlüssel für die Anmeldung im Browser",
   "App key of the test environment": "App-Schlüssel der Testumgebung",
   "App Store": "App Store",
   "App Store id": "App-Store-ID",
@@ -306,7 +306,7 @@ export const de = {
   "Colour": "Farbe",
   "Colour {name}": "Farbe {name}",
   "Colours": "Farben",
-  "Colours and texts are real. Where elements stand, the app decides.":
+  "Colours and texts are real. The app decides where elements are placed.":
     "Farben und Texte sind echt. Wo Elemente stehen, bestimmt die App.",
   "Columns": "Spalten",
   "Comment": "Kommentar",
@@ -373,7 +373,7 @@ export const de = {
   "Dark": "Dunkel",
   "Dark appearance": "Dunkle Darstellung",
   "Data": "Daten",
-  "Data of the server are not loaded: their bindings stand in their place.":
+  "Data from the server are not loaded; their bindings are shown instead.":
     "Daten des Servers werden nicht geladen: An ihrer Stelle stehen die Bindungen.",
   "Database and files": "Datenbank und Dateien",
   "Database, MB": "Datenbank, MB",
@@ -566,8 +566,8 @@ export const de = {
     "Zu einer Seite, einer App, einem Ticket (APP-12), einem Absturz (#7)",
   "Go to the board": "Zum Board",
   "Goal": "Ziel",
-  "Good for how many days": "Wie viele Tage gültig",
-  "Good until": "Gültig bis",
+  "Valid for how many days": "Wie viele Tage gültig",
+  "Valid until": "Gültig bis",
   "Green": "Grün",
   "Grey": "Grau",
   "Group": "Gruppe",
@@ -699,8 +699,8 @@ export const de = {
     "Ihre Schlüssel gelten nach zwei Sekunden nicht mehr. Ihre Daten bleiben, und Sie können die App wiederherstellen.",
   "Its mail addresses count as verified": "Seine Mailadressen gelten als geprüft",
   "Its notes and pictures are deleted with it.": "Ihre Notizen und Bilder werden mitgelöscht.",
-  "Its part from, in percent": "Sein Teil von, in Prozent",
-  "Its part to, in percent": "Sein Teil bis, in Prozent",
+  "Start of its part, in percent": "Anfang seines Teils, in Prozent",
+  "End of its part, in percent": "Ende seines Teils, in Prozent",
   "Its reports are deleted with it. A new report makes a new issue.":
     "Seine Berichte werden mitgelöscht. Ein neuer Bericht ergibt einen neuen Fall.",
   "Its reports have expired": "Die Berichte sind abgelaufen",
@@ -778,7 +778,6 @@ export const de = {
   "Live: version {n}": "Live: Version {n}",
   "Loading": "Lädt",
   "Longest wait, in milliseconds": "Längste Wartezeit, in Millisekunden",
-  "Look first": "Erst ansehen",
   "Look it up": "Nachsehen",
   "Low": "Niedrig",
   "Mail": "Mail",
@@ -1031,11 +1030,10 @@ export const de = {
   "Object": "Objekt",
   "Objects and people that users of the app have reported.": "Objekte und Personen, die Nutzer der App gemeldet haben.",
   "Ochre": "Ocker",
-  "Of": "Wovon",
   "Of these conditions": "Von diesen Bedingungen",
-  "Of those first seen in a period, the share that was active so many periods later.":
+  "The share of those first seen in a period who were active this many periods later.":
     "Von den in einem Zeitraum zuerst Gesehenen der Anteil, der so viele Zeiträume später aktiv war.",
-  "Of what, such as Note/id": "Wovon, etwa Note/ID",
+  "Target, such as Note/id": "Ziel, etwa Note/ID",
   "Off": "Aus",
   "off": "aus",
   "Off: all variations get the same share.": "Aus: alle Varianten haben denselben Anteil.",
@@ -1390,7 +1388,8 @@ export const de = {
   "Size": "Größe",
   "Skip to content": "Zum Inhalt springen",
   "Slow statements per minute (over 1 s)": "Langsame Datenbankbefehle pro Minute (über 1 s)",
-  "Smallest change worth knowing, in percent of it": "Kleinste wissenswerte Änderung, in Prozent davon",
+  "Smallest change to find, in percent of the share":
+    "Kleinste Änderung, die gefunden werden soll, in Prozent des Anteils",
   "Some reports were split off:": "Einige Berichte wurden abgetrennt:",
   "Smallest effect that matters, in percent": "Kleinste wichtige Wirkung, in Prozent",
   "Somebody else changed this in the meantime": "Jemand anderes hat dies inzwischen geändert",
@@ -1444,14 +1443,15 @@ export const de = {
   "Switch to the test environment": "Zur Testumgebung wechseln",
   "System": "System",
   "Table (CSV)": "Tabelle (CSV)",
-  "Take it over": "Übernehmen",
+  "Apply": "Übernehmen",
   "Take off the overview": "Von der Übersicht nehmen",
   "Take the variation: it does better.": "Nehmen Sie die Variante: Sie ist besser.",
-  "Takes over name, ids, icon, and the newest version with its notes.":
+  "Copies name, ids, icon, and the newest version with its notes.":
     "Übernimmt Name, IDs, Symbol und die neueste Version mit ihren Notizen.",
-  "Talk": "Gespräch",
+  "Discussion": "Diskussion",
   "Task": "Aufgabe",
   "Teal": "Türkis",
+  "Target": "Ziel",
   "Team id": "Team-ID",
   "Template": "Vorlage",
   "Templates": "Vorlagen",
@@ -1570,7 +1570,7 @@ export const de = {
     "Der Test läuft so, wie er beim Start war. Änderungen gelten, wenn er wieder gestartet wird.",
   "The test was not started": "Der Test wurde nicht gestartet",
   "The texts of each version of the app, in every language.": "Die Texte jeder Version der App, in jeder Sprache.",
-  "The two are different.": "Die beiden sind verschieden.",
+  "The passwords are different.": "Die Passwörter sind verschieden.",
   "The user can sign in again. To prevent it, disable the user.":
     "Der Nutzer kann sich wieder anmelden. Um das zu verhindern, sperren Sie ihn.",
   "The user is being erased. Receipt {id}.": "Der Nutzer wird gelöscht. Beleg {id}.",
@@ -1603,9 +1603,9 @@ export const de = {
   "This closes every open report of the object.": "Das schließt alle offenen Meldungen des Objekts.",
   "This does not exist (any more)": "Dies gibt es nicht (mehr)",
   "This folder is empty": "Dieser Ordner ist leer",
-  "This is no number from 0 to 100.": "Dies ist keine Zahl von 0 bis 100.",
-  "This is no number from {from} to {to}.": "Dies ist keine Zahl von {from} bis {to}.",
-  "This is no whole number from {from} to {to}.": "Dies ist keine ganze Zahl von {from} bis {to}.",
+  "This is not a number from 0 to 100.": "Dies ist keine Zahl von 0 bis 100.",
+  "This is not a number from {from} to {to}.": "Dies ist keine Zahl von {from} bis {to}.",
+  "This is not a whole number from {from} to {to}.": "Dies ist keine ganze Zahl von {from} bis {to}.",
   "This is not a number.": "Dies ist keine Zahl.",
   "This is not JSON yet: {reason}": "Dies ist noch kein JSON: {reason}",
   "This is not JSON.": "Dies ist kein JSON.",
@@ -1760,8 +1760,8 @@ export const de = {
     "Wer ihn benutzt, wird nach spätestens zwei Sekunden abgelehnt. Das lässt sich nicht rückgängig machen.",
   "Why": "Warum",
   "Will be published: {when}": "Wird veröffentlicht: {when}",
-  "With an address, a mail brings the code. Without, you get it here.":
-    "Mit Adresse bringt eine Mail den Code. Ohne erhalten Sie ihn hier.",
+  "With an address, the code is sent by mail. Without one, it is shown here.":
+    "Mit Adresse wird der Code per Mail gesendet. Ohne Adresse wird er hier gezeigt.",
   "With fewer, the results do not count.": "Mit weniger zählen die Ergebnisse nicht.",
   "With rights for what they work on, and no more.": "Mit Rechten für das, woran sie arbeiten, und nicht mehr.",
   "With several copies or machines: the average or the highest of all.":

@@ -83,7 +83,7 @@ struct Alert: Sendable, Equatable {
         }
         pauseInSeconds = try body.integer("pauseSeconds", in: Self.pause) ?? Self.defaultPauseInSeconds
         target = try AlertAddress(body["target"])
-        try body.refuse(Self.counting.subtracting(Self.counting(kind)), with: kind)
+        try body.refuse(Self.countingFields.subtracting(Self.countingFields(of: kind)), with: kind)
         if kind == .crashFree, !levels.isEmpty {
             throw ServiceError(
                 .invalidBody, "Sessions have no level, so a crash-free alert cannot filter by levels.", field: "levels")
@@ -96,11 +96,11 @@ struct Alert: Sendable, Equatable {
         }
     }
 
-    private static let counting: Set<String> = [
+    private static let countingFields: Set<String> = [
         "scope", "measure", "threshold", "windowSeconds", "windowDays", "minimum",
     ]
 
-    private static func counting(_ kind: Kind) -> Set<String> {
+    private static func countingFields(of kind: Kind) -> Set<String> {
         switch kind {
         case .newIssue, .regression: []
         case .rate: ["scope", "measure", "threshold", "windowSeconds"]

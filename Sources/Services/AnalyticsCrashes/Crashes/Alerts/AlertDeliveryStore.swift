@@ -86,7 +86,7 @@ struct AlertDeliveryStore: Sendable {
         /// This attempt's number, from 1.
         var number: Int
         /// The recipients, for mail.
-        var readers: [AlertReader]
+        var recipients: [AlertRecipient]
     }
 
     /// Begins an attempt; nil if there is nothing left to deliver.
@@ -96,11 +96,12 @@ struct AlertDeliveryStore: Sendable {
             UPDATE analytics.crash_alert_deliveries SET attempts = attempts + 1 WHERE id = \(id) AND state = 'waiting' RETURNING alert, body, attempts, readers
             """
         ).first.map { row in
-            let readers = try row.decode(3, as: PostgresJSON?.self).map {
-                try JSONDecoder().decode([AlertReader].self, from: Data($0.bytes))
+            let recipients = try row.decode(3, as: PostgresJSON?.self).map {
+                try JSONDecoder().decode([AlertRecipient].self, from: Data($0.bytes))
             }
             return Attempt(
-                alert: try row.decode(0), body: try row.decode(1), number: try row.decode(2), readers: readers ?? [])
+                alert: try row.decode(0), body: try row.decode(1), number: try row.decode(2),
+                recipients: recipients ?? [])
         }
     }
 
@@ -109,7 +110,7 @@ struct AlertDeliveryStore: Sendable {
         try await postgres.execute(
             """
             UPDATE analytics.crash_alert_deliveries SET state = \(state.rawValue), status = \(outcome.status.map { Int32($0) }), error = \(outcome.failure),
-                readers = coalesce(\(try outcome.readers.map { readers in PostgresJSON(Array(try JSONEncoder().encode(readers))) }), readers), finished = CASE WHEN \(state != .waiting) THEN now() END
+                readers = coalesce(\(try outcome.recipients.map { PostgresJSON(Array(try JSONEncoder().encode($0))) }), readers), finished = CASE WHEN \(state != .waiting) THEN now() END
             WHERE id = \(id) AND state = 'waiting'
             """)
     }
@@ -121,7 +122,7 @@ struct AlertDeliveryStore: Sendable {
         )
         try await postgres.execute(
             """
-            UPDATE analytics.crash_alert_deliveries SET state = 'dead', finished = now(), error = coalesce(error, 'It was not tried in time.')
+            UPDATE analytics.crash_alert_deliveries SET state = 'dead', finished = now(), error = coalesce(error, 'The delivery was not attempted in time.')
             WHERE state = 'waiting' AND created < now() - make_interval(days => \(Int32(Self.maximumWaitDays)))
             """)
     }

@@ -6,7 +6,7 @@ import MartletPostgres
 /// Decides which alerts fire. Any number of instances may run it concurrently: each firing and its delivery are stored
 /// in one transaction.
 struct AlertFiring: Sendable {
-    private static let maximumNews = 200
+    private static let maximumChanges = 200
     private static let maximumDue = 100
     /// Maximum number of issues listed in a message. The message also contains the total number of issues.
     static let maximumIssues = 20
@@ -19,22 +19,22 @@ struct AlertFiring: Sendable {
     func announce() async throws -> Bool {
         let count = try await postgres.query(
             """
-            WITH news AS (
+            WITH changes AS (
                 SELECT id, space, issue, kind, at, details FROM analytics.issue_history WHERE NOT is_announced
-                ORDER BY id LIMIT \(Self.maximumNews) FOR UPDATE SKIP LOCKED),
-            marked AS (UPDATE analytics.issue_history AS h SET is_announced = TRUE FROM news WHERE h.id = news.id RETURNING h.id),
+                ORDER BY id LIMIT \(Self.maximumChanges) FOR UPDATE SKIP LOCKED),
+            marked AS (UPDATE analytics.issue_history AS h SET is_announced = TRUE FROM changes WHERE h.id = changes.id RETURNING h.id),
             queued AS (
                 INSERT INTO analytics.crash_alert_happenings (alert, history, issue)
-                SELECT a.id, n.id, n.issue FROM news AS n JOIN analytics.issues AS i ON i.id = n.issue AND i.deleted IS NULL
-                JOIN analytics.crash_alerts AS a ON a.space = n.space AND a.enabled AND a.created <= n.at
-                    AND a.kind = CASE n.kind WHEN 'created' THEN 'newIssue' WHEN 'regressed' THEN 'regression' END
+                SELECT a.id, c.id, c.issue FROM changes AS c JOIN analytics.issues AS i ON i.id = c.issue AND i.deleted IS NULL
+                JOIN analytics.crash_alerts AS a ON a.space = c.space AND a.enabled AND a.created <= c.at
+                    AND a.kind = CASE c.kind WHEN 'created' THEN 'newIssue' WHEN 'regressed' THEN 'regression' END
                 WHERE (a.levels = '{}' OR i.level = ANY (a.levels)) AND (a.releases = '{}' OR EXISTS (
-                    SELECT FROM analytics.releases AS r WHERE r.space = n.space AND (r.name = ANY (a.releases) OR r.version = ANY (a.releases))
-                        AND CASE WHEN n.details ? 'release' THEN r.name = n.details ->> 'release' ELSE r.id = i.first_release END))
+                    SELECT FROM analytics.releases AS r WHERE r.space = c.space AND (r.name = ANY (a.releases) OR r.version = ANY (a.releases))
+                        AND CASE WHEN c.details ? 'release' THEN r.name = c.details ->> 'release' ELSE r.id = i.first_release END))
                 ON CONFLICT DO NOTHING)
             SELECT count(*) FROM marked
             """)[0].decode(0, as: Int.self)
-        return count == Self.maximumNews
+        return count == Self.maximumChanges
     }
 
     /// Claims the alerts that are due. Another instance will not claim a rate again until `rateInterval` has passed.

@@ -10,7 +10,7 @@ struct AlertSettings: Sendable {
     var notifications = ServiceAddress(.notifications)
     /// The gateway's public address, with which links in mail begin.
     var publicURL = URL(string: "http://127.0.0.1:8080")!
-    /// Mail to staff; nil uses `notifications`.
+    /// Sends mail to staff; nil uses `notifications`.
     var mail: StaffMailOrders?
     /// Allows webhooks at private, loopback and link-local addresses and over plain HTTP, for servers in the operator's
     /// own network.

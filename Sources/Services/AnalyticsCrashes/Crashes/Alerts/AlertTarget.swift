@@ -28,7 +28,7 @@ struct AlertMessage: Sendable {
     /// The signing secrets: the current one, and the former one while it is still valid.
     var secrets: [WebhookSecret]
     /// The recipients and their state so far, for mail.
-    var readers: [AlertReader] = []
+    var recipients: [AlertRecipient] = []
     /// This attempt's number, from 1.
     var attempt = 1
 }
@@ -46,10 +46,10 @@ struct AlertOutcome: Sendable, Equatable {
     /// Whether a retry would be pointless.
     var isFinal = false
     /// The state of each recipient, for mail; nil for other targets.
-    var readers: [AlertReader]?
+    var recipients: [AlertRecipient]?
 
     /// Whether the receiver wants no further messages (Standard Webhooks).
-    var isGone: Bool { status == 410 && readers == nil }
+    var isGone: Bool { status == 410 && recipients == nil }
 }
 
 /// Dispatches each alert to the target that its address names.

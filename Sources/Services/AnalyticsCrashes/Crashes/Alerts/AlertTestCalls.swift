@@ -35,13 +35,13 @@ final class AlertTestCalls: Sendable {
         let end = ContinuousClock.now + Self.timeout
         while true {
             let outcome = try await target.send(message, to: address)
-            guard let readers = outcome.readers, readers.contains(where: { $0.state == .waiting }),
+            guard let recipients = outcome.recipients, recipients.contains(where: { $0.state == .waiting }),
                 outcome.retryAfter != nil, .now < end
             else {
                 return outcome
             }
             // The mail is queued: poll its state instead of requesting another one.
-            message.readers = readers
+            message.recipients = recipients
             try await Task.sleep(for: .milliseconds(300))
         }
     }

@@ -29,7 +29,7 @@ struct DeliverAlert: JobHandler {
             return JobNoResult()
         }
         let message = AlertMessage(
-            id: id.uuidString.lowercased(), body: attempt.body, secrets: secrets, readers: attempt.readers,
+            id: id.uuidString.lowercased(), body: attempt.body, secrets: secrets, recipients: attempt.recipients,
             attempt: attempt.number)
         let outcome = try await target.send(message, to: address)
         guard let failure = outcome.failure else {

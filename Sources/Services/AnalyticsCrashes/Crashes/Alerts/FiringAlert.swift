@@ -54,13 +54,13 @@ struct FiringAlert: Sendable {
     /// The reason to fire, or nil. Consumes the queued changes of issues, so that each change is reported once.
     func reason(_ transaction: PostgresTransaction) async throws -> Reason? {
         switch kind {
-        case .newIssue, .regression: try await newEvents(transaction)
+        case .newIssue, .regression: try await changedIssues(transaction)
         case .rate: scope == .issue ? try await busyIssues(transaction) : try await busyApp(transaction)
         case .crashFree: try await crashFree(transaction)
         }
     }
 
-    private func newEvents(_ transaction: PostgresTransaction) async throws -> Reason? {
+    private func changedIssues(_ transaction: PostgresTransaction) async throws -> Reason? {
         let issues = try await transaction.query(
             """
             WITH consumed AS (DELETE FROM analytics.crash_alert_happenings WHERE alert = \(id) RETURNING issue, history)

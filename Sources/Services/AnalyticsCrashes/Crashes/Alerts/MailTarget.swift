@@ -6,9 +6,9 @@ import MartletCore
 import MartletHTTP
 import MartletPostgres
 
-/// Mails staff members one by one. The notifications service sends each message to each member once, however often the
-/// mail is ordered. Each attempt first looks up in auth whether the member exists, may read the app's crashes and has
-/// an address.
+/// Mails staff members one by one. The notifications service sends each message to each member once, however often it
+/// is requested. Each attempt first looks up in auth whether the member exists, may read the app's crashes and has an
+/// address.
 struct MailTarget: Sendable {
     private static let noServer =
         "This server cannot send mail: set MARTLET_MAIL_HOST, or store a credential smtp with a host for the app."
@@ -38,52 +38,55 @@ struct MailTarget: Sendable {
         guard let text = AlertText(message.body, linkingTo: publicURL) else {
             return AlertOutcome(failure: "The message does not name an app.")
         }
-        var readers = ids.map { id in message.readers.first { UUID(uuidString: $0.staff) == id } ?? AlertReader(id) }
+        var recipients = ids.map { id in
+            message.recipients.first { UUID(uuidString: $0.staff) == id } ?? AlertRecipient(id)
+        }
         do {
-            let mails = try await mails(&readers, message.id, text)
-            guard !mails.isEmpty else { return AlertOutcome(readers, attempt: message.attempt) }
+            let mails = try await mails(&recipients, message.id, text)
+            guard !mails.isEmpty else { return AlertOutcome(recipients, attempt: message.attempt) }
             let answer = try await orders.place(mails, text.app, text.environment)
-            guard answer.canSend else { return AlertOutcome(failure: Self.noServer, readers: readers) }
-            for index in readers.indices {
-                guard let mail = answer.mails.first(where: { $0.origin == readers[index].origin(of: message.id) })
+            guard answer.canSend else { return AlertOutcome(failure: Self.noServer, recipients: recipients) }
+            for index in recipients.indices {
+                guard let mail = answer.mails.first(where: { $0.origin == recipients[index].origin(of: message.id) })
                 else { continue }
-                (readers[index].state, readers[index].reason) = (.init(mail: mail.state), mail.reason)
+                (recipients[index].state, recipients[index].reason) = (.init(mail: mail.state), mail.reason)
             }
-            return AlertOutcome(readers, attempt: message.attempt)
+            return AlertOutcome(recipients, attempt: message.attempt)
         } catch ServiceCalls.Failure.status(let status, let service) {
             let more = status == 429 ? ": the app has reached its mail limit" : ""
             return AlertOutcome(
                 status: status, failure: "The \(service) service answered with status \(status)\(more).",
-                readers: readers)
+                recipients: recipients)
         } catch let failure as OutgoingFailure {
             return AlertOutcome(
                 failure: "The auth or notifications service could not be reached.", cause: failure.cause,
-                readers: readers)
+                recipients: recipients)
         }
     }
 
     /// The mails for waiting recipients. For all other recipients, records why they get no mail.
-    private func mails(_ readers: inout [AlertReader], _ message: String, _ text: AlertText) async throws
+    private func mails(_ recipients: inout [AlertRecipient], _ message: String, _ text: AlertText) async throws
         -> [StaffMailOrders.Mail]
     {
-        let waiting = readers.indices.filter { readers[$0].state == .waiting }
+        let waiting = recipients.indices.filter { recipients[$0].state == .waiting }
         guard !waiting.isEmpty else { return [] }
         let known = try await staff.members(
-            waiting.compactMap { UUID(uuidString: readers[$0].staff) }, text.app, .crashes)
+            waiting.compactMap { UUID(uuidString: recipients[$0].staff) }, text.app, .crashes)
         var mails: [StaffMailOrders.Mail] = []
         for index in waiting {
-            guard let member = known.first(where: { $0.id == UUID(uuidString: readers[index].staff) }) else {
-                (readers[index].state, readers[index].reason) = (
+            guard let member = known.first(where: { $0.id == UUID(uuidString: recipients[index].staff) }) else {
+                (recipients[index].state, recipients[index].reason) = (
                     .skipped, "no longer a staff member, or may not read the app's crashes"
                 )
                 continue
             }
             guard let address = member.email else {
-                (readers[index].state, readers[index].reason) = (.failed, "no e-mail address")
+                (recipients[index].state, recipients[index].reason) = (.failed, "no e-mail address")
                 continue
             }
             mails.append(
-                .init(origin: readers[index].origin(of: message), to: address, subject: text.subject, text: text.text))
+                .init(
+                    origin: recipients[index].origin(of: message), to: address, subject: text.subject, text: text.text))
         }
         return mails
     }

@@ -2,7 +2,7 @@ import Foundation
 import MartletHTTP
 import NIOCore
 
-/// Orders mail from the notifications service and reports its state. A mail is sent once per `origin`; ordering it
+/// Requests mail from the notifications service and returns its state. A mail is sent once per `origin`; requesting it
 /// again only returns its state.
 struct StaffMailOrders: Sendable {
     private static let timeout: Duration = .seconds(20)

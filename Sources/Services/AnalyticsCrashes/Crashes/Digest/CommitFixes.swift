@@ -22,10 +22,10 @@ struct CommitReference: Hashable, Sendable {
 
     static func list(in message: String) -> [CommitReference] {
         var reader = CommitMessageReader(message.cut(toBytes: maximumMessageSize))
-        var known: Set<CommitReference> = []
+        var seen: Set<CommitReference> = []
         var list: [CommitReference] = []
         while list.count < maximumCount, let reference = reader.next() {
-            if reference.number > 0, known.insert(reference).inserted { list.append(reference) }
+            if reference.number > 0, seen.insert(reference).inserted { list.append(reference) }
         }
         return list
     }
@@ -156,12 +156,12 @@ struct CommitFixes: Sendable {
             commits.flatMap { commit in commit.fixes.map { (commit: commit, reference: $0) } }.prefix(Self.maximumCount)
         )
         guard !announced.isEmpty else { return }
-        let fresh = try await record(announced, in: space, transaction)
+        let new = try await record(announced, in: space, transaction)
         // Tickets before issues, in the same order as when a ticket is completed together with its issues.
-        for (commit, numbers) in Self.grouped(fresh.filter { $0.isTicket }) {
+        for (commit, numbers) in Self.grouped(new.filter { $0.isTicket }) {
             try await completeTickets(numbers.map { Int($0) }, commit.json, space, transaction)
         }
-        for (commit, numbers) in Self.grouped(fresh.filter { !$0.isTicket }) {
+        for (commit, numbers) in Self.grouped(new.filter { !$0.isTicket }) {
             try await resolve(numbers, release, commit, in: space, transaction)
         }
     }

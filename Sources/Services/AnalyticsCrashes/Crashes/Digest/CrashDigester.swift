@@ -16,7 +16,7 @@ import Synchronization
 /// threads (`DigestionThreads`).
 final class CrashDigester: Service {
     /// How often to look for abandoned spools.
-    private static let adoption: Duration = .seconds(15)
+    private static let takeoverInterval: Duration = .seconds(15)
     private static let longestPause: Duration = .seconds(5)
     /// How long a shutdown waits for the last accepted envelopes to be stored.
     private static let drainTime: Duration = .seconds(5)
@@ -55,7 +55,7 @@ final class CrashDigester: Service {
     }
 
     private func work() async {
-        let others = Task { await self.adopt() }
+        let takeover = Task { await self.takeOverAbandoned() }
         var pause: Duration = .milliseconds(100)
         while !Task.isCancelled {
             do {
@@ -70,8 +70,8 @@ final class CrashDigester: Service {
                 pause = min(pause * 2, Self.longestPause)
             }
         }
-        others.cancel()
-        await others.value
+        takeover.cancel()
+        await takeover.value
     }
 
     private func waitForRecords() async {
@@ -95,13 +95,13 @@ final class CrashDigester: Service {
         try await digest(folder, from: start, upTo: { self.writer.written?.end ?? .start }, until: end) { batch in
             // Until the store answers, the new position is unknown.
             self.own.withLock { $0 = nil }
-            try await self.keep(batch)
+            try await self.storeOrSplit(batch)
             self.own.withLock { $0 = (folder.id, batch.move.to) }
         }
     }
 
     /// Takes over abandoned spools and finishes them.
-    private func adopt() async {
+    private func takeOverAbandoned() async {
         while !Task.isCancelled {
             let folders = SpoolFolder.abandoned(in: directory)
             // Abandoned spools count towards the size limit.
@@ -111,7 +111,7 @@ final class CrashDigester: Service {
                 folder.marks.recover()
                 await finish(folder)
             }
-            try? await Task.sleep(for: Self.adoption)
+            try? await Task.sleep(for: Self.takeoverInterval)
         }
     }
 
@@ -122,7 +122,7 @@ final class CrashDigester: Service {
             do {
                 let start = try await store.position(of: folder.id)
                 try await digest(folder, from: start, upTo: { nil }) { batch in
-                    try await self.keep(batch)
+                    try await self.storeOrSplit(batch)
                     pause = .milliseconds(100)
                 }
                 guard !Task.isCancelled else { return }
@@ -164,7 +164,7 @@ final class CrashDigester: Service {
     private func digest(
         _ folder: SpoolFolder, from start: SpoolPosition, upTo limit: @escaping @Sendable () -> SpoolPosition?,
         until end: ContinuousClock.Instant? = nil,
-        keep: (DigestBatch) async throws -> Void
+        storing: (DigestBatch) async throws -> Void
     ) async throws {
         let reader = DigestReader(
             spool: SpoolReader(folder: folder), digestion: digestion, threads: threads, budget: budget)
@@ -176,7 +176,7 @@ final class CrashDigester: Service {
                     metadata: ["spool": "\(folder.id)", "segment": "\(segment)"])
             }
             async let following = reader.batch(from: batch.move.to, upTo: limit())
-            try await keep(batch)
+            try await storing(batch)
             stored.increment(by: batch.entries.count)
             if batch.move.to.segment > batch.move.from.segment {
                 writer.release(folder.remove(before: batch.move.to.segment))
@@ -188,7 +188,7 @@ final class CrashDigester: Service {
 
     /// Stores a batch. If that fails permanently, stores the halves of the batch separately, and so on down to the
     /// faulty record, so that all other records are stored.
-    private func keep(_ batch: DigestBatch) async throws {
+    private func storeOrSplit(_ batch: DigestBatch) async throws {
         do {
             try await storeOnce(batch)
         } catch let error where Self.isPermanent(error) {
@@ -199,8 +199,8 @@ final class CrashDigester: Service {
             logger.warning(
                 "Could not store a batch of crash reports; retrying with its halves.",
                 metadata: ["error.cause": "\(error)"])
-            try await keep(first)
-            try await keep(second)
+            try await storeOrSplit(first)
+            try await storeOrSplit(second)
         }
     }
 

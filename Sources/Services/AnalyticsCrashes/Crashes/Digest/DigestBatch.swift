@@ -116,8 +116,8 @@ struct DigestReader: Sendable {
         guard marks.deaths(of: end) < DigestionMarks.maximumDeaths else {
             return (try await digestion.refused(envelope, because: .diedTwice), .diedTwice)
         }
-        let place = marks.begin(end)
-        defer { marks.end(place) }
+        let slot = marks.begin(end)
+        defer { marks.end(slot) }
         do {
             return (try await threads.run(upTo: budget) { [digestion] in try await digestion.digest(envelope) }, nil)
         } catch is DigestionThreads.OverBudget {

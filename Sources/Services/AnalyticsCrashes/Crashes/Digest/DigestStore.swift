@@ -16,7 +16,7 @@ struct DigestStore: Sendable {
     /// The position was changed by another process, or by a commit whose result was lost.
     struct Moved: Error {}
 
-    /// A report with its release and issue.
+    /// A report with the release and the issue that it was assigned to.
     struct Placed: Sendable {
         var report: DigestedReport
         var release: Release?
@@ -42,7 +42,7 @@ struct DigestStore: Sendable {
         let known = try await postgres.withTransaction(serializationRetries: 3) { transaction in
             try await IssueStore.lock(Set(envelopes.map(\.space.id)), transaction)
             if let move { try await self.move(move, transaction) }
-            let reports = try await fresh(envelopes.compactMap(\.report), transaction)
+            let reports = try await newReports(envelopes.compactMap(\.report), transaction)
             let known = try await releases.releases(Self.names(envelopes, reports), transaction)
             if !reports.isEmpty { try await store(reports, known, transaction) }
             try await SessionStore(transaction: transaction).store(envelopes, known)
@@ -72,7 +72,8 @@ struct DigestStore: Sendable {
     }
 
     /// The reports not yet stored, without duplicates.
-    private func fresh(_ reports: [DigestedReport], _ transaction: PostgresTransaction) async throws -> [DigestedReport]
+    private func newReports(_ reports: [DigestedReport], _ transaction: PostgresTransaction) async throws
+        -> [DigestedReport]
     {
         guard !reports.isEmpty else { return [] }
         let rows = try await transaction.query(
@@ -113,9 +114,10 @@ struct DigestStore: Sendable {
         try await IssueCounts(transaction: transaction).add(placed, to: locked, now: now())
         try await helpers.record(placed.map(\.report.waiting), transaction)
         let spaces = Dictionary(grouping: placed.map(\.report), by: \.space).sorted { $0.key.id < $1.key.id }
-        for (space, reports) in spaces { try await helpers.joinFeedback(reports.map(\.eventID), space, transaction) }
+        for (space, reports) in spaces { try await helpers.linkFeedback(reports.map(\.eventID), space, transaction) }
     }
 
+    /// Assigns each report to the issue that has one of its hashes, or to a new one.
     func place(_ reports: [DigestedReport], _ known: [ReleaseStore.Key: Release], _ transaction: PostgresTransaction)
         async throws -> [Placed]
     {
@@ -143,10 +145,10 @@ struct DigestStore: Sendable {
             issues[app] = issue
             placed.append(Placed(report: report, release: release, issue: issue))
         }
-        let made = try await IssueStore.make(new, transaction)
-        func final(_ issue: Int64) -> Int64 { issue < 0 ? made[Int(-issue) - 1] : issue }
-        for index in placed.indices { placed[index].issue = final(placed[index].issue) }
-        try await IssueStore.add(hashes.map { ($0.key, final($0.issue)) }, transaction)
+        let created = try await IssueStore.create(new, transaction)
+        func id(_ issue: Int64) -> Int64 { issue < 0 ? created[Int(-issue) - 1] : issue }
+        for index in placed.indices { placed[index].issue = id(placed[index].issue) }
+        try await IssueStore.add(hashes.map { ($0.key, id($0.issue)) }, transaction)
         return placed
     }
 
@@ -163,7 +165,7 @@ struct DigestStore: Sendable {
         ) { reports[$0].space.id }
         for (space, indices) in missing.sorted(by: { $0.key < $1.key }) {
             let needed = Set(indices.map { reports[$0].grouping.appHash }).count
-            guard try await IssueStore.room(in: space, transaction) < needed else { continue }
+            guard try await IssueStore.remaining(in: space, transaction) < needed else { continue }
             for index in indices { reports[index].grouping = reports[index].grouping.overflowing }
             issues.merge(
                 try await IssueStore.issues(

@@ -56,16 +56,16 @@ final class DigestionThreads: Sendable {
         let task = Task(executorPreference: meter) { try await work() }
         return try await withTaskCancellationHandler {
             try await withCheckedThrowingContinuation { continuation in
-                let answer = FirstAnswer(continuation)
+                let outcome = FirstResult(continuation)
                 watch(meter) {
-                    answer.give(.failure(OverBudget(budget: budget)))
+                    outcome.give(.failure(OverBudget(budget: budget)))
                     task.cancel()
                 }
                 Task {
                     let result = await task.result
-                    // The meter is removed only now, because abandoned work may have kept threads busy until here.
+                    // Not removed earlier, because abandoned work may have kept threads busy until here.
                     forget(meter)
-                    answer.give(result)
+                    outcome.give(result)
                 }
             }
         } onCancel: {
@@ -192,7 +192,7 @@ private final class ReportMeter: TaskExecutor {
 }
 
 /// Resumes a continuation with the first of several results.
-private final class FirstAnswer<Value: Sendable>: Sendable {
+private final class FirstResult<Value: Sendable>: Sendable {
     private let continuation: Mutex<CheckedContinuation<Value, any Error>?>
 
     init(_ continuation: CheckedContinuation<Value, any Error>) {

@@ -21,7 +21,7 @@ extension EnvelopeDigestion {
     func keep(picture item: Envelope.Item, _ digested: inout DigestedEnvelope) {
         guard digested.pictures.count < Feedback.maximumFiles, item.payload.count <= Feedback.maximumFileInBytes,
             ContentType.isPicture(ContentType.decide(declared: nil, prefix: Array(item.payload.prefix(512))))
-        else { return invalid(item, &digested) }
+        else { return countInvalid(item, &digested) }
         digested.pictures.append(
             Feedback.File(
                 name: item.header["filename"]?.looseText ?? "", contentType: nil, bytes: ByteBuffer(bytes: item.payload)
@@ -32,7 +32,7 @@ extension EnvelopeDigestion {
     /// not delay the report.
     func attach(_ item: Envelope.Item, _ received: ReceivedEnvelope, _ digested: inout DigestedEnvelope) async throws {
         guard let eventID = received.eventID, digested.attachments.count < Self.maximumAttachments else {
-            return invalid(item, &digested)
+            return countInvalid(item, &digested)
         }
         guard try await attachmentQuota.take(item.payload.count, in: digested.space) else {
             return digested.outcomes.append(

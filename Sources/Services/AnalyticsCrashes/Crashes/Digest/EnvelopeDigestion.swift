@@ -58,7 +58,7 @@ struct EnvelopeDigestion: Sendable {
         do throws(JSONError) {
             value = try LooseJSON.value(item.payload)
         } catch {
-            guard item.type == "event" else { return invalid(item, &digested) }
+            guard item.type == "event" else { return countInvalid(item, &digested) }
             digested.report = broken(item.payload, because: "\(error)", received, digested.space)
             return
         }
@@ -68,33 +68,33 @@ struct EnvelopeDigestion: Sendable {
             if let update = SessionUpdate(value, received: received.received) {
                 digested.updates.append(update)
             } else {
-                invalid(item, &digested)
+                countInvalid(item, &digested)
             }
         case "sessions":
             let counts = SessionCounts.all(value, received: received.received)
-            if counts.isEmpty { invalid(item, &digested) } else { digested.counts += counts }
+            if counts.isEmpty { countInvalid(item, &digested) } else { digested.counts += counts }
         case "user_report":
             if let feedback = UserFeedback(userReport: value, eventID: received.eventID) {
                 digested.feedback.append(DigestedFeedback(feedback, from: value))
             } else {
-                invalid(item, &digested)
+                countInvalid(item, &digested)
             }
         case "feedback":
             if let feedback = UserFeedback(feedback: value, eventID: received.eventID) {
                 digested.feedback.append(DigestedFeedback(feedback, from: value))
             } else {
-                invalid(item, &digested)
+                countInvalid(item, &digested)
             }
         case "client_report":
             digested.outcomes += ClientReport(value).counts.map {
                 DigestedOutcome(source: .client, category: $0.category, reason: $0.reason, quantity: $0.quantity)
             }
         case CrashIntake.dropReport: digested.outcomes += Self.dropped(value)
-        default: invalid(item, &digested)
+        default: countInvalid(item, &digested)
         }
     }
 
-    func invalid(_ item: Envelope.Item, _ digested: inout DigestedEnvelope) {
+    func countInvalid(_ item: Envelope.Item, _ digested: inout DigestedEnvelope) {
         digested.outcomes.append(
             DigestedOutcome(
                 source: .server, category: DataCategory(itemType: item.type) ?? .default, reason: "invalid", quantity: 1
@@ -114,7 +114,7 @@ struct EnvelopeDigestion: Sendable {
     /// Symbolicates and groups a report.
     func report(_ value: JSONValue, sentAt: Date?, _ received: ReceivedEnvelope, _ space: Space) async -> DigestedReport
     {
-        let symbolicated = await helpers.symbolicate(Event.form(of: value), space)
+        let symbolicated = await helpers.symbolicate(Event.sentryForm(of: value), space)
         guard let event = Event(symbolicated.report, id: received.eventID) else {
             return broken(Array(value.text.utf8)[...], because: "the event is not an object", received, space)
         }

@@ -50,7 +50,7 @@ package struct IssueStore: Sendable {
 
     /// How many more issues a space may have. As long as the highest issue number is within the limit, this number
     /// serves as the count. After that the existing issues are counted, so deleted issues leave room for new ones.
-    static func room(in space: Int32, _ transaction: PostgresTransaction) async throws -> Int {
+    static func remaining(in space: Int32, _ transaction: PostgresTransaction) async throws -> Int {
         try await transaction.query(
             """
             SELECT \(Self.maximumIssues) - CASE WHEN n.next <= \(Self.maximumIssues) THEN n.next - 1
@@ -62,7 +62,7 @@ package struct IssueStore: Sendable {
 
     /// Creates an issue for each report, with an entry in its history but without events. Returns their ids in the same
     /// order.
-    static func make(_ new: [(report: DigestedReport, release: Release?)], _ transaction: PostgresTransaction)
+    static func create(_ new: [(report: DigestedReport, release: Release?)], _ transaction: PostgresTransaction)
         async throws -> [Int64]
     {
         guard !new.isEmpty else { return [] }

@@ -42,13 +42,16 @@ struct IssueTransition: Sendable, Equatable {
     var ignoredUntil: Date?
     var ignoredUntilEvents: Int?
 
+    /// Counts a report.
+    ///
     /// - Parameters:
     ///   - release: The report's release.
     ///   - date: When the report occurred.
+    /// - Returns: The change of status that the report causes; nil if there is none.
     mutating func take(_ release: Release?, at date: Date, now: Date) -> Change? {
         events += 1
         switch status {
-        case "resolved" where isBack(release, date): return becomeUnresolved(.regressed)
+        case "resolved" where isRegression(release, date): return becomeUnresolved(.regressed)
         case "ignored"
         where ignoredUntilEvents.map({ events >= $0 }) ?? false || ignoredUntil.map({ now >= $0 }) ?? false:
             return becomeUnresolved(.unignored)
@@ -57,7 +60,7 @@ struct IssueTransition: Sendable, Equatable {
     }
 
     /// Reports of the release in which the issue was resolved, and of older ones, may still arrive.
-    private func isBack(_ release: Release?, _ date: Date) -> Bool {
+    private func isRegression(_ release: Release?, _ date: Date) -> Bool {
         guard let resolvedIn, let release else { return date > changed }
         return release.isNewer(than: resolvedIn)
     }

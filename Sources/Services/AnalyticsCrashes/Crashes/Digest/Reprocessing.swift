@@ -148,12 +148,12 @@ struct Reprocessing: Sendable {
             WHERE issue = \(old) AND NOT EXISTS (SELECT FROM analytics.crash_events WHERE issue = \(old))
             """)
         guard emptied > 0 else { return }
-        let isDone = try await transaction.query(
+        let abandoned = try await transaction.query(
             """
             SELECT FROM analytics.issues WHERE id = \(old) AND events <= 0
                 AND NOT EXISTS (SELECT FROM analytics.issue_history WHERE issue = \(old) AND author <> 'service')
             """)
-        guard !isDone.isEmpty else { return }
+        guard !abandoned.isEmpty else { return }
         // Redirect tickets, links by number and pending alerts to the other issue.
         try await moveReferences(old, placed.issue, transaction)
         for statement in IssueMerging.redirections(of: [Int(old)], to: placed.issue) {

@@ -5,7 +5,8 @@ import MartletSentry
 
 /// Counts sessions by release and day.
 struct SessionStore: Sendable {
-    private struct Place: Hashable {
+    /// What sessions are counted by.
+    private struct CountKey: Hashable {
         var space: Int32
         var day: Int
         var release: Int32
@@ -35,53 +36,53 @@ struct SessionStore: Sendable {
     }
 
     private struct User: Hashable {
-        var place: Place
+        var count: CountKey
         var person: Int64
     }
 
     let transaction: PostgresTransaction
 
     func store(_ envelopes: [DigestedEnvelope], _ releases: [ReleaseStore.Key: Release]) async throws {
-        var (sums, persons) = ([Place: Sums](), [User: Bool]())
-        func found(_ envelope: DigestedEnvelope, _ attributes: SessionAttributes, _ started: Date) -> Place? {
+        var (sums, persons) = ([CountKey: Sums](), [User: Bool]())
+        func countKey(_ envelope: DigestedEnvelope, _ attributes: SessionAttributes, _ started: Date) -> CountKey? {
             let release = releases[ReleaseStore.Key(space: envelope.space.id, name: attributes.release)]
             return release.map {
-                Place(space: envelope.space.id, day: started.day, release: $0.id, stage: attributes.stage)
+                CountKey(space: envelope.space.id, day: started.day, release: $0.id, stage: attributes.stage)
             }
         }
-        func see(_ person: String?, _ hasCrashed: Bool, _ place: Place, _ space: Space) {
+        func addPerson(_ person: String?, _ hasCrashed: Bool, _ count: CountKey, _ space: Space) {
             guard let person else { return }
-            let key = User(place: place, person: Person.account(person, in: space))
-            persons[key] = persons[key] ?? false || hasCrashed
+            let user = User(count: count, person: Person.account(person, in: space))
+            persons[user] = persons[user] ?? false || hasCrashed
         }
-        let states = try await self.states(envelopes)
-        var now = states
+        let before = try await self.states(envelopes)
+        var states = before
         for envelope in envelopes {
             for counts in envelope.counts where counts.total > 0 {
-                guard let place = found(envelope, counts.attributes, counts.started) else { continue }
-                sums[place, default: Sums()].sessions += counts.total
-                sums[place]?.errored += counts.errored
-                sums[place]?.crashed += counts.crashed
-                sums[place]?.abnormal += counts.abnormal
-                see(counts.person, counts.crashed > 0, place, envelope.space)
+                guard let key = countKey(envelope, counts.attributes, counts.started) else { continue }
+                sums[key, default: Sums()].sessions += counts.total
+                sums[key]?.errored += counts.errored
+                sums[key]?.crashed += counts.crashed
+                sums[key]?.abnormal += counts.abnormal
+                addPerson(counts.person, counts.crashed > 0, key, envelope.space)
             }
             for update in envelope.updates {
-                guard let place = found(envelope, update.attributes, update.started) else { continue }
-                let key = SessionKey(space: envelope.space.id, id: update.id)
-                see(update.person, update.state == .crashed, place, envelope.space)
-                if let before = now[key] {
-                    guard update.state > before else { continue }
-                    sums[place, default: Sums()].add(before, -1)
+                guard let key = countKey(envelope, update.attributes, update.started) else { continue }
+                let session = SessionKey(space: envelope.space.id, id: update.id)
+                addPerson(update.person, update.state == .crashed, key, envelope.space)
+                if let old = states[session] {
+                    guard update.state > old else { continue }
+                    sums[key, default: Sums()].add(old, -1)
                 } else {
-                    sums[place, default: Sums()].sessions += 1
+                    sums[key, default: Sums()].sessions += 1
                 }
-                sums[place, default: Sums()].add(update.state)
-                now[key] = update.state
+                sums[key, default: Sums()].add(update.state)
+                states[session] = update.state
             }
         }
         try await add(sums)
         try await add(persons)
-        try await keep(now.filter { states[$0.key] != $0.value })
+        try await store(states.filter { before[$0.key] != $0.value })
     }
 
     /// The states of sessions that were counted before.
@@ -103,7 +104,7 @@ struct SessionStore: Sendable {
         return states
     }
 
-    private func keep(_ states: [SessionKey: SessionState]) async throws {
+    private func store(_ states: [SessionKey: SessionState]) async throws {
         guard !states.isEmpty else { return }
         let keys = states.keys.sorted { ($0.space, $0.id.uuidString) < ($1.space, $1.id.uuidString) }
         try await transaction.execute(
@@ -115,16 +116,16 @@ struct SessionStore: Sendable {
             """)
     }
 
-    private func add(_ sums: [Place: Sums]) async throws {
+    private func add(_ sums: [CountKey: Sums]) async throws {
         guard !sums.isEmpty else { return }
-        let places = Self.sorted(Array(sums.keys))
+        let keys = Self.sorted(Array(sums.keys))
         try await transaction.execute(
             """
             INSERT INTO analytics.crash_sessions AS s (space, day, release, stage, sessions, errored, crashed, abnormal)
             SELECT q.space, date '1970-01-01' + q.day::integer, q.release, q.stage, q.sessions, q.errored, q.crashed, q.abnormal
-            FROM unnest(\(places.map { Int($0.space) }), \(places.map(\.day)), \(places.map { Int($0.release) }), \(places.map(\.stage)),
-                \(places.map { sums[$0]?.sessions ?? 0 }), \(places.map { sums[$0]?.errored ?? 0 }), \(places.map { sums[$0]?.crashed ?? 0 }),
-                \(places.map { sums[$0]?.abnormal ?? 0 })) AS q (space, day, release, stage, sessions, errored, crashed, abnormal)
+            FROM unnest(\(keys.map { Int($0.space) }), \(keys.map(\.day)), \(keys.map { Int($0.release) }), \(keys.map(\.stage)),
+                \(keys.map { sums[$0]?.sessions ?? 0 }), \(keys.map { sums[$0]?.errored ?? 0 }), \(keys.map { sums[$0]?.crashed ?? 0 }),
+                \(keys.map { sums[$0]?.abnormal ?? 0 })) AS q (space, day, release, stage, sessions, errored, crashed, abnormal)
             ON CONFLICT (space, day, release, stage) DO UPDATE SET sessions = s.sessions + EXCLUDED.sessions, errored = s.errored + EXCLUDED.errored,
                 crashed = s.crashed + EXCLUDED.crashed, abnormal = s.abnormal + EXCLUDED.abnormal
             """)
@@ -137,13 +138,13 @@ struct SessionStore: Sendable {
             """
             INSERT INTO analytics.crash_session_users AS u (space, day, release, stage, person, crashed)
             SELECT q.space, date '1970-01-01' + q.day::integer, q.release, q.stage, q.person, q.crashed = 1
-            FROM unnest(\(keys.map { Int($0.place.space) }), \(keys.map(\.place.day)), \(keys.map { Int($0.place.release) }), \(keys.map(\.place.stage)),
+            FROM unnest(\(keys.map { Int($0.count.space) }), \(keys.map(\.count.day)), \(keys.map { Int($0.count.release) }), \(keys.map(\.count.stage)),
                 \(keys.map { Int($0.person) }), \(keys.map { persons[$0] == true ? 1 : 0 })) AS q (space, day, release, stage, person, crashed)
             ON CONFLICT (space, day, release, stage, person) DO UPDATE SET crashed = TRUE WHERE EXCLUDED.crashed AND NOT u.crashed
             """)
     }
 
-    private static func sorted(_ places: [Place]) -> [Place] {
-        places.sorted { ($0.space, $0.day, $0.release, $0.stage) < ($1.space, $1.day, $1.release, $1.stage) }
+    private static func sorted(_ keys: [CountKey]) -> [CountKey] {
+        keys.sorted { ($0.space, $0.day, $0.release, $0.stage) < ($1.space, $1.day, $1.release, $1.stage) }
     }
 }

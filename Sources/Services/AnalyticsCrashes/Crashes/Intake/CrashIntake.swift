@@ -18,8 +18,8 @@ struct CrashIntake: Sendable {
         static let sessions = 1 << 20
         static let clientReport = 64 << 10
         static let attachments = 100 << 20
-        /// Bodies that exceed this size when decompressed wait for a permit.
-        static let ordinary = 2 << 20
+        /// Envelopes that are larger when decompressed wait for a permit.
+        static let withoutPermit = 2 << 20
     }
 
     /// Item type that reports to the digest what was dropped before the spool.
@@ -60,7 +60,7 @@ struct CrashIntake: Sendable {
             guard let coding else { return try await takeUnpacked(body, body, nil, principal) }
             do {
                 return try await takeUnpacked(
-                    Inflate.decode(body, coding, upTo: Limits.ordinary), body, coding, principal)
+                    Inflate.decode(body, coding, upTo: Limits.withoutPermit), body, coding, principal)
             } catch InflateError.tooLarge {
                 return try await large.withPermit {
                     try await takeUnpacked(Inflate.decode(body, coding, upTo: Limits.envelope), body, coding, principal)
@@ -71,16 +71,16 @@ struct CrashIntake: Sendable {
 
     /// Stores an envelope that the service itself built.
     func take(_ envelope: Envelope, of principal: Principal) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
-        try await counted { try await keep(envelope, nil, nil, principal) }
+        try await counted { try await store(envelope, nil, nil, principal) }
     }
 
     /// Stores several envelopes, all or none.
     func take(_ envelopes: [Envelope], of principal: Principal) async throws {
         _ = try await counted {
             let records = try envelopes.map { envelope in
-                let sorted = try sorted(envelope, nil, nil, principal)
-                if !sorted.rateLimits.isEmpty { throw EnvelopeRefusal.limited(sorted.rateLimits) }
-                return sorted.record
+                let filtered = try filtered(envelope, nil, nil, principal)
+                if !filtered.rateLimits.isEmpty { throw EnvelopeRefusal.limited(filtered.rateLimits) }
+                return filtered.record
             }
             try await spool.append(records.compactMap { $0?.record })
             return (nil, [])
@@ -123,20 +123,20 @@ struct CrashIntake: Sendable {
     private func takeUnpacked(
         _ bytes: ByteBuffer, _ body: ByteBuffer, _ coding: ContentCoding?, _ principal: Principal
     ) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
-        try await keep(Envelope(parsing: Array(buffer: bytes)), body, coding, principal)
+        try await store(Envelope(parsing: Array(buffer: bytes)), body, coding, principal)
     }
 
-    private func keep(
+    private func store(
         _ envelope: Envelope, _ body: ByteBuffer?, _ coding: ContentCoding?, _ principal: Principal
     ) async throws -> (id: UUID?, rateLimits: [RateLimit]) {
-        let sorted = try sorted(envelope, body, coding, principal)
-        if let record = sorted.record {
+        let filtered = try filtered(envelope, body, coding, principal)
+        if let record = filtered.record {
             try await spool.append(record.record)
         } else {
-            drops.add(sorted.dropped, DropCounts.Owner(appID: principal.appID, environment: principal.environment))
+            drops.add(filtered.dropped, DropCounts.Owner(appID: principal.appID, environment: principal.environment))
         }
-        if sorted.isAllLimited { throw EnvelopeRefusal.limited(sorted.rateLimits) }
-        return (sorted.id, sorted.rateLimits)
+        if filtered.isAllLimited { throw EnvelopeRefusal.limited(filtered.rateLimits) }
+        return (filtered.id, filtered.rateLimits)
     }
 
     /// Writes the drop counts of fully dropped envelopes to the spool. The counts are collected first, so that
@@ -160,8 +160,8 @@ struct CrashIntake: Sendable {
         }
     }
 
-    /// An envelope after its items were sorted into kept and dropped.
-    private struct Sorted {
+    /// An envelope without the items that were dropped.
+    private struct Filtered {
         /// Nil if nothing is kept.
         var record: ReceivedEnvelope?
         var dropped: [DropCounts.Drop: Int]
@@ -170,11 +170,11 @@ struct CrashIntake: Sendable {
         var isAllLimited: Bool
     }
 
-    private func sorted(_ envelope: Envelope, _ body: ByteBuffer?, _ coding: ContentCoding?, _ principal: Principal)
-        throws -> Sorted
+    private func filtered(_ envelope: Envelope, _ body: ByteBuffer?, _ coding: ContentCoding?, _ principal: Principal)
+        throws -> Filtered
     {
         try Self.check(envelope)
-        let (items, dropped, rateLimits) = sorted(envelope.items, principal)
+        let (items, dropped, rateLimits) = filtered(envelope.items, principal)
         let isAllLimited = items.isEmpty && !rateLimits.isEmpty && dropped.keys.allSatisfy { $0.reason == "rate_limit" }
         let id = eventID(envelope)
         let isWhole = items.count == envelope.items.count && body != nil
@@ -183,7 +183,7 @@ struct CrashIntake: Sendable {
             appID: principal.appID, environment: principal.environment, received: now(), eventID: id,
             coding: isWhole ? coding : nil,
             body: isWhole ? Array(buffer: body ?? ByteBuffer()) : rest.bytes)
-        return Sorted(
+        return Filtered(
             record: items.isEmpty ? nil : record, dropped: dropped, id: id, rateLimits: rateLimits,
             isAllLimited: isAllLimited)
     }
@@ -218,7 +218,7 @@ struct CrashIntake: Sendable {
         }
     }
 
-    private func sorted(_ items: [Envelope.Item], _ principal: Principal) -> (
+    private func filtered(_ items: [Envelope.Item], _ principal: Principal) -> (
         kept: [Envelope.Item], dropped: [DropCounts.Drop: Int], rateLimits: [RateLimit]
     ) {
         var (kept, dropped, rateLimits) = ([Envelope.Item](), [DropCounts.Drop: Int](), [RateLimit]())

@@ -42,7 +42,7 @@ struct CrashUserData: UserDataHolder {
     func export(_ request: UserDataRequest) async throws -> UserDataPortion {
         let (person, space) = try await owner(request)
         guard let after = request.after.map({ Int64($0) }) ?? 0, after >= 0 else {
-            throw ServiceError(.invalidBody, "This does not come from an earlier portion.", field: "after")
+            throw ServiceError(.invalidBody, "Expected a position returned by an earlier call.", field: "after")
         }
         let rows = try await postgres.query(
             """

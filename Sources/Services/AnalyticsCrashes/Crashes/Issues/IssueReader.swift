@@ -10,16 +10,16 @@ struct IssueReader: Sendable {
     /// A page of issues as JSON objects, each with its cursor.
     func list(
         _ filter: IssueFilter, by order: IssueOrder, after cursor: ListCursor?, limit: Int, in space: Space
-    ) async throws -> [(json: String, place: ListCursor)] {
-        try await page(Self.json, as: String.self, filter, order, cursor, limit, space).map { (json: $0, place: $1) }
+    ) async throws -> [(json: String, cursor: ListCursor)] {
+        try await page(Self.json, as: String.self, filter, order, cursor, limit, space).map { (json: $0, cursor: $1) }
     }
 
     /// A page of issues as table cells in the order of `columns`.
     func rows(
         _ filter: IssueFilter, by order: IssueOrder, after cursor: ListCursor?, limit: Int, in space: Space
-    ) async throws -> [(cells: [String?], place: ListCursor)] {
+    ) async throws -> [(cells: [String?], cursor: ListCursor)] {
         try await page(Self.cells, as: [String?].self, filter, order, cursor, limit, space).map {
-            (cells: $0, place: $1)
+            (cells: $0, cursor: $1)
         }
     }
 

@@ -27,7 +27,7 @@ struct IssueReports: Sendable {
         }
 
         /// The SQL that selects the report among the rows `e` of an issue.
-        fileprivate var place: PostgresQuery {
+        fileprivate var clause: PostgresQuery {
             switch self {
             case .newest: "ORDER BY e.received DESC, e.id DESC LIMIT 1"
             case .oldest: "ORDER BY e.received, e.id LIMIT 1"
@@ -38,7 +38,7 @@ struct IssueReports: Sendable {
 
     /// A page of reports without their contents, newest first.
     func list(of issue: Int64, after cursor: ListCursor?, limit: Int) async throws -> [(
-        json: String, place: ListCursor
+        json: String, cursor: ListCursor
     )] {
         let cursorCondition: PostgresQuery =
             cursor.map { "AND (e.received, e.id) < (\(PostgresQuery.time($0.value)), \($0.id))" } ?? ""
@@ -70,7 +70,7 @@ struct IssueReports: Sendable {
                     FROM (SELECT * FROM analytics.crash_feedback WHERE space = e.space AND event_id = e.event_id ORDER BY id LIMIT 50) AS f), '[]')
                 ))::text
             FROM analytics.crash_events AS e LEFT JOIN analytics.releases AS r ON r.id = e.release
-            WHERE e.issue = \(issue) \(choice.place)
+            WHERE e.issue = \(issue) \(choice.clause)
             """
         ).first?.decode(0)
     }
@@ -88,7 +88,7 @@ struct IssueReports: Sendable {
         let rows = try await postgres.query(
             """
             SELECT a.blob, a.name, a.content_type, a.size, a.space FROM analytics.crash_attachments AS a
-            JOIN (SELECT e.space, e.event_id FROM analytics.crash_events AS e WHERE e.issue = \(issue) \(choice.place)) AS r
+            JOIN (SELECT e.space, e.event_id FROM analytics.crash_events AS e WHERE e.issue = \(issue) \(choice.clause)) AS r
                 ON r.space = a.space AND r.event_id = a.event_id
             WHERE a.id = \(id)
             """)

@@ -44,7 +44,7 @@ struct ListSentryIssues: Endpoint {
         let found = try await tracking.reader.sentryList(filter, after: after, limit: Self.pageLength + 1, in: space)
         let page = found.prefix(Self.pageLength)
         var response = Response.json("[\(page.map(\.json).joined(separator: ","))]")
-        let next = found.count > Self.pageLength ? page.last?.place.text : nil
+        let next = found.count > Self.pageLength ? page.last?.cursor.text : nil
         response.headers[Self.link] =
             #"<\#(request.uri.path)>; rel="next"; results="\#(next != nil)"; cursor="\#(next ?? "-")""#
         return response
@@ -185,10 +185,10 @@ extension IssueFilter {
 extension IssueReader {
     /// Issues in the form that `sentry-cli` reads, last seen first.
     func sentryList(_ filter: IssueFilter, after cursor: ListCursor?, limit: Int, in space: Space) async throws -> [(
-        json: String, place: ListCursor
+        json: String, cursor: ListCursor
     )] {
         try await page(Self.sentryJSON, as: String.self, filter, .lastSeen, cursor, limit, space).map {
-            (json: $0, place: $1)
+            (json: $0, cursor: $1)
         }
     }
 

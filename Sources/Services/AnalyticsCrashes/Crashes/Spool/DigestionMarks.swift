@@ -14,7 +14,8 @@ final class DigestionMarks: Sendable {
 
     private struct State {
         var descriptor: Int32?
-        var places: [Bool] = []
+        /// Whether each slot of `digesting` is in use.
+        var slots: [Bool] = []
         var deaths: [SpoolPosition: Int] = [:]
     }
 
@@ -37,9 +38,9 @@ final class DigestionMarks: Sendable {
     func recover() {
         state.withLock { state in
             state.deaths = Self.deaths(in: path)
-            let left = Self.left(in: path)
-            for end in left { state.deaths[end, default: 0] += 1 }
-            guard !left.isEmpty else { return }
+            let remaining = Self.remaining(in: path)
+            for end in remaining { state.deaths[end, default: 0] += 1 }
+            guard !remaining.isEmpty else { return }
             let lines = state.deaths.map { "\($0.key.segment) \($0.key.offset) \($0.value)\n" }.joined()
             // Write the counts before removing the marks: a crash in between counts twice instead of not at all.
             try? Data(lines.utf8).write(to: URL(fileURLWithPath: path + "/deaths"), options: .atomic)
@@ -50,33 +51,33 @@ final class DigestionMarks: Sendable {
     /// Marks the record as being digested and returns the slot that `end(_:)` clears.
     func begin(_ end: SpoolPosition) -> Int {
         state.withLock { state in
-            let place = state.places.firstIndex(of: false) ?? state.places.count
-            if place == state.places.count { state.places.append(true) } else { state.places[place] = true }
-            write(end, at: place, &state)
-            return place
+            let slot = state.slots.firstIndex(of: false) ?? state.slots.count
+            if slot == state.slots.count { state.slots.append(true) } else { state.slots[slot] = true }
+            write(end, at: slot, &state)
+            return slot
         }
     }
 
-    func end(_ place: Int) {
+    func end(_ slot: Int) {
         state.withLock { state in
-            state.places[place] = false
-            write(SpoolPosition(segment: 0, offset: 0), at: place, &state)
+            state.slots[slot] = false
+            write(SpoolPosition(segment: 0, offset: 0), at: slot, &state)
         }
     }
 
     /// If this fails, as on a full disk, the record stays unmarked and digestion continues.
-    private func write(_ position: SpoolPosition, at place: Int, _ state: inout State) {
+    private func write(_ position: SpoolPosition, at slot: Int, _ state: inout State) {
         if state.descriptor == nil {
             let descriptor = open(path + "/digesting", O_WRONLY | O_CREAT | O_CLOEXEC, 0o600)
             if descriptor >= 0 { state.descriptor = descriptor }
         }
         guard let descriptor = state.descriptor else { return }
         withUnsafeBytes(of: (Int64(position.segment).bigEndian, Int64(position.offset).bigEndian)) { bytes in
-            _ = pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(place * bytes.count))
+            _ = pwrite(descriptor, bytes.baseAddress, bytes.count, off_t(slot * bytes.count))
         }
     }
 
-    private static func left(in path: String) -> [SpoolPosition] {
+    private static func remaining(in path: String) -> [SpoolPosition] {
         let bytes = Array((try? Data(contentsOf: URL(fileURLWithPath: path + "/digesting"))) ?? Data())
         func number(_ start: Int) -> Int { bytes[start..<(start + 8)].reduce(0) { $0 << 8 | Int($1) } }
         return stride(from: 0, to: bytes.count - bytes.count % 16, by: 16).map {

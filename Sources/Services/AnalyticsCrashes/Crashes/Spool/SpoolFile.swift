@@ -5,12 +5,12 @@ import MartletCompression
 /// The layout of a record in a segment: a magic number, the length (4 bytes) and CRC-32 (4 bytes) of the record, then
 /// the record.
 enum SpoolRecord {
-    static let mark: [UInt8] = Array("MCR1".utf8)
+    static let magic: [UInt8] = Array("MCR1".utf8)
     static let headerLength = 12
     static let maximumLength = 128 << 20
 
     static func append(_ record: [UInt8], to bytes: inout [UInt8]) {
-        bytes += mark
+        bytes += magic
         withUnsafeBytes(of: UInt32(record.count).bigEndian) { bytes.append(contentsOf: $0) }
         withUnsafeBytes(of: Checksum.crc32(record).bigEndian) { bytes.append(contentsOf: $0) }
         bytes += record
@@ -18,7 +18,7 @@ enum SpoolRecord {
 
     /// The length and checksum in a header; nil if the bytes are not a header.
     static func header(_ bytes: [UInt8]) -> (length: Int, checksum: UInt32)? {
-        guard bytes.count == headerLength, bytes.starts(with: mark) else { return nil }
+        guard bytes.count == headerLength, bytes.starts(with: magic) else { return nil }
         func number(_ range: Range<Int>) -> UInt32 { bytes[range].reduce(0) { $0 << 8 | UInt32($1) } }
         let length = Int(number(4..<8))
         return length <= maximumLength ? (length, number(8..<12)) : nil

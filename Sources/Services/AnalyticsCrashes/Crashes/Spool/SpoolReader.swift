@@ -75,13 +75,13 @@ private final class SegmentFile {
     private func read(_ count: Int, at offset: Int) throws -> [UInt8] {
         try Array(unsafeUninitializedCapacity: count) { buffer, initialized in
             while initialized < count {
-                let got = pread(
+                let length = pread(
                     descriptor, buffer.baseAddress?.advanced(by: initialized), count - initialized,
                     off_t(offset + initialized))
-                if got < 0 && errno == EINTR { continue }
-                guard got >= 0 else { throw SpoolError.system("pread") }
-                if got == 0 { return }
-                initialized += got
+                if length < 0 && errno == EINTR { continue }
+                guard length >= 0 else { throw SpoolError.system("pread") }
+                if length == 0 { return }
+                initialized += length
             }
         }
     }

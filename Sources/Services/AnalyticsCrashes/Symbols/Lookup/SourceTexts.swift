@@ -5,7 +5,7 @@ import NIOCore
 /// Reads the source lines around calls from the source bundles of debug files.
 actor SourceTexts {
     /// The source location of a call.
-    struct Place: Hashable, Sendable {
+    struct Location: Hashable, Sendable {
         var debugID: DebugID
         var path: String
         var line: Int
@@ -40,18 +40,18 @@ actor SourceTexts {
         (self.store, self.backend) = (store, backend)
     }
 
-    /// The contexts of those places whose sources are available. Never fails.
-    func contexts(of places: Set<Place>, in appID: String) async -> [Place: Context] {
-        guard !places.isEmpty, let parts = try? await store.findSources(Array(Set(places.map(\.debugID))), of: appID),
-            !parts.isEmpty
+    /// The contexts of those locations whose sources are available. Never fails.
+    func contexts(of locations: Set<Location>, in appID: String) async -> [Location: Context] {
+        let debugIDs = Array(Set(locations.map(\.debugID)))
+        guard !locations.isEmpty, let parts = try? await store.findSources(debugIDs, of: appID), !parts.isEmpty
         else { return [:] }
-        var contexts: [Place: Context] = [:]
-        for place in places {
+        var contexts: [Location: Context] = [:]
+        for location in locations {
             // Temporary failures are not cached.
-            guard let part = parts[place.debugID], let text = try? await text(of: place.path, in: part) else {
+            guard let part = parts[location.debugID], let text = try? await text(of: location.path, in: part) else {
                 continue
             }
-            contexts[place] = Self.context(of: place.line, in: text)
+            contexts[location] = Self.context(of: location.line, in: text)
         }
         return contexts
     }

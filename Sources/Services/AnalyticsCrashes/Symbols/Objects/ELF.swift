@@ -12,6 +12,7 @@ enum ELF {
         let header = ObjectFields(bytes: try await source.read(0, is64Bit ? 64 : 52), isBigEndian: isBigEndian)
         let sections = try await sections(of: source, header, is64Bit: is64Bit)
         var buildID: [UInt8]?
+        // 7 is SHT_NOTE.
         for section in sections where section.type == 7 && buildID == nil && section.size <= maximumNotesInBytes {
             let notes = ObjectFields(
                 bytes: try await source.read(section.offset, section.size), isBigEndian: isBigEndian)
@@ -44,17 +45,17 @@ enum ELF {
         }
         let headers = ObjectFields(
             bytes: try await source.read(table, UInt64(count * length)), isBigEndian: header.isBigEndian)
-        func place(_ index: Int) throws -> (offset: UInt64, size: UInt64) {
+        func location(_ index: Int) throws -> (offset: UInt64, size: UInt64) {
             let start = index * length
             return try is64Bit
                 ? (headers.long(start + 24), headers.long(start + 32))
                 : (UInt64(headers.word(start + 16)), UInt64(headers.word(start + 20)))
         }
-        let namesPlace = try place(namesIndex)
+        let namesLocation = try location(namesIndex)
         let names = ObjectFields(
-            bytes: try await source.read(namesPlace.offset, namesPlace.size), isBigEndian: header.isBigEndian)
+            bytes: try await source.read(namesLocation.offset, namesLocation.size), isBigEndian: header.isBigEndian)
         return try (0..<count).map { index in
-            let (offset, size) = try place(index)
+            let (offset, size) = try location(index)
             let name = Int(try headers.word(index * length))
             guard name <= names.bytes.count else { throw ObjectFile.Refusal(reason: "The sections are damaged.") }
             return Section(
@@ -72,6 +73,7 @@ enum ELF {
             let (nameSize, size) = (Int(try notes.word(position)), Int(try notes.word(position + 4)))
             let start = position + 12 + (nameSize + 3) / 4 * 4
             guard start <= notes.bytes.count, size <= notes.bytes.count - start else { return nil }
+            // 3 is NT_GNU_BUILD_ID.
             if try notes.word(position + 8) == 3, nameSize == 4, try notes.name(position + 12, upTo: 4) == "GNU",
                 size > 0
             {
@@ -92,7 +94,7 @@ enum ELF {
         return DebugID(uuid: bytes)
     }
 
-    /// The address of the first loaded segment.
+    /// The address of the first loaded segment (type 1, PT_LOAD); 0 if there is none.
     private static func address(of source: ObjectSource, _ header: ObjectFields, is64Bit: Bool) async throws -> UInt64 {
         let table = try is64Bit ? header.long(32) : UInt64(header.word(28))
         let length = Int(try header.half(is64Bit ? 54 : 42))

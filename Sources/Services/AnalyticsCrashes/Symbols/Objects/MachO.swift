@@ -68,6 +68,7 @@ enum MachO {
             guard size >= 8, size <= commands.bytes.count - position else {
                 throw ObjectFile.Refusal(reason: "The load commands are damaged.")
             }
+            // 0x1b is LC_UUID, 0x19 LC_SEGMENT_64 and 0x01 LC_SEGMENT.
             switch try commands.word(position) {
             case 0x1b where size >= 24: found.debugID = DebugID(uuid: commands.bytes[position + 8..<position + 24])
             case 0x19 where is64Bit && size >= 72:

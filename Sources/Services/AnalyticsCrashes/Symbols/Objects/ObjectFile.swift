@@ -74,19 +74,19 @@ struct ObjectSource: Sendable {
     ///
     /// - Throws: `ObjectFile.Refusal` if the part exceeds the source.
     func part(_ offset: UInt64, _ count: UInt64) throws -> ObjectSource {
-        ObjectSource(range: try place(offset, count), fetch: fetch)
+        ObjectSource(range: try absoluteRange(offset, count), fetch: fetch)
     }
 
     /// - Throws: `ObjectFile.Refusal` if the range exceeds the source.
     func read(_ offset: UInt64, _ count: UInt64) async throws -> [UInt8] {
-        let place = try place(offset, count)
-        guard place.count <= Self.maximumReadInBytes else {
+        let range = try absoluteRange(offset, count)
+        guard range.count <= Self.maximumReadInBytes else {
             throw ObjectFile.Refusal(reason: "The headers are too large.")
         }
-        return place.isEmpty ? [] : try await fetch(place)
+        return range.isEmpty ? [] : try await fetch(range)
     }
 
-    private func place(_ offset: UInt64, _ count: UInt64) throws -> Range<Int> {
+    private func absoluteRange(_ offset: UInt64, _ count: UInt64) throws -> Range<Int> {
         let (end, overflows) = offset.addingReportingOverflow(count)
         guard !overflows, end <= UInt64(range.count) else {
             throw ObjectFile.Refusal(reason: "The file is truncated, or its headers point outside it.")

@@ -34,11 +34,11 @@ struct ZipDirectory: Sendable {
             throw Self.damaged
         }
         let (count, length) = (Int(try tail.half(end + 10)), UInt64(try tail.word(end + 12)))
-        let (place, offset) = (UInt64(size - tail.bytes.count + end), UInt64(try tail.word(end + 16)))
-        guard count <= Self.maximumEntries, offset + length <= place else { throw Self.damaged }
+        let (directoryEnd, offset) = (UInt64(size - tail.bytes.count + end), UInt64(try tail.word(end + 16)))
+        guard count <= Self.maximumEntries, offset + length <= directoryEnd else { throw Self.damaged }
         // The length of the data before the archive, if offsets do not include it.
-        let start = place - length - offset
-        let directory = ObjectFields(bytes: try await source.read(place - length, length), isBigEndian: false)
+        let start = directoryEnd - length - offset
+        let directory = ObjectFields(bytes: try await source.read(directoryEnd - length, length), isBigEndian: false)
         var (entries, position) = ([String: Entry](), 0)
         for _ in 0..<count {
             guard try directory.word(position) == 0x0201_4b50 else { throw Self.damaged }

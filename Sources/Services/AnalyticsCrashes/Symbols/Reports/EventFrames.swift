@@ -13,8 +13,7 @@ struct EventFrames {
     }
 
     private let event: JSONValue
-    /// In the report's order, without the frames that an earlier symbolication inserted for inlined
-    /// calls.
+    /// In the report's order, without the frames that an earlier symbolication inserted for inlined calls.
     let frames: [Frame]
 
     init(_ event: JSONValue) {
@@ -30,12 +29,12 @@ struct EventFrames {
     func replaced(by new: [[JSONValue]]) -> JSONValue {
         guard case .object = event else { return event }
         var budget = Budget()
-        var left = new[...]
+        var remaining = new[...]
         func stack(_ holder: JSONValue) -> JSONValue {
             guard let stack = holder["stacktrace"], let count = budget.frames(of: stack)?.count else { return holder }
-            defer { left = left.dropFirst(count) }
+            defer { remaining = remaining.dropFirst(count) }
             return holder.withMembers([
-                "stacktrace": stack.withMembers(["frames": .array(Array(left.prefix(count).joined()))])
+                "stacktrace": stack.withMembers(["frames": .array(Array(remaining.prefix(count).joined()))])
             ])
         }
         func list(_ value: JSONValue) -> JSONValue {
@@ -69,12 +68,12 @@ struct EventFrames {
 
     /// Counts frames, so that extracting and writing back skip the same stacks.
     private struct Budget {
-        private var left = EventFrames.maximumCount
+        private var remaining = EventFrames.maximumCount
 
         /// Nil if the stack is left as it is.
         mutating func frames(of stack: JSONValue) -> [Frame]? {
-            guard case .array(let values) = stack["frames"], values.count <= left else { return nil }
-            left -= values.count
+            guard case .array(let values) = stack["frames"], values.count <= remaining else { return nil }
+            remaining -= values.count
             let own = values.filter { $0["symbolication"]?.plainText != "inlined" }
             let adjustment = stack["instruction_addr_adjustment"]?.plainText
             return own.enumerated().map { index, value in

@@ -100,9 +100,9 @@ extension JSONValue {
     func withMembers(_ changes: KeyValuePairs<String, JSONValue?>) -> JSONValue {
         guard case .object(var members) = self else { return self }
         for (name, value) in changes {
-            let place = members.firstIndex { $0.name == name }
-            switch (place, value) {
-            case (let place?, let value?): members[place] = Member(name, value)
+            let index = members.firstIndex { $0.name == name }
+            switch (index, value) {
+            case (let index?, let value?): members[index] = Member(name, value)
             case (nil, let value?): members.append(Member(name, value))
             case (_?, nil): members.removeAll { $0.name == name }
             case (nil, nil): break

@@ -11,7 +11,8 @@ struct FramePlaces {
     private static let maximumAddresses = 2_000
     private static let maximumImages = 32
 
-    struct InImage {
+    /// The offsets to look up in an image.
+    struct Lookup {
         var image: EventImages.Image
         var offsets: Set<UInt64> = []
     }
@@ -20,24 +21,24 @@ struct FramePlaces {
     let places: [FramePlace?]
     /// The lookups to make: the first 32 images that frames point to, or the first 64 for the app's own, and the first
     /// 2,000 addresses.
-    let questions: [DebugID: InImage]
+    let lookups: [DebugID: Lookup]
 
     init(of frames: [EventFrames.Frame], in images: EventImages) {
-        var questions: [DebugID: InImage] = [:]
+        var lookups: [DebugID: Lookup] = [:]
         var count = 0
         places = frames.map { frame in
             guard let (place, image) = Self.place(of: frame, images) else { return nil }
-            let isOpen =
-                questions[place.debugID] != nil || questions.count < Self.maximumImages
-                || !image.isSystem && questions.count < 2 * Self.maximumImages
-            if isOpen, count < Self.maximumAddresses,
-                questions[place.debugID, default: InImage(image: image)].offsets.insert(place.offset).inserted
+            let isIncluded =
+                lookups[place.debugID] != nil || lookups.count < Self.maximumImages
+                || !image.isSystem && lookups.count < 2 * Self.maximumImages
+            if isIncluded, count < Self.maximumAddresses,
+                lookups[place.debugID, default: Lookup(image: image)].offsets.insert(place.offset).inserted
             {
                 count += 1
             }
             return place
         }
-        self.questions = questions
+        self.lookups = lookups
     }
 
     private static func place(of frame: EventFrames.Frame, _ images: EventImages) -> (FramePlace, EventImages.Image)? {

@@ -49,23 +49,23 @@ struct SymbolicateAgain: JobHandler {
     }
 
     func run(_ parameters: Parameters, _ job: RunningJob) async throws -> JobNoResult {
-        try await readAgain(parameters.debugID, of: parameters.app) { try job.check() }
+        try await rerunAll(parameters.debugID, of: parameters.app) { try job.check() }
         return JobNoResult()
     }
 
     /// Processes all reports of an app that wait for a debug id, in both environments.
     ///
     /// - Parameter check: Throws if the work must stop.
-    func readAgain(_ debugID: String, of appID: String, _ check: () throws -> Void) async throws {
+    func rerunAll(_ debugID: String, of appID: String, _ check: () throws -> Void) async throws {
         let rows = try await postgres.query("SELECT id, environment FROM analytics.spaces WHERE app_id = \(appID)")
         for row in rows {
             guard let environment = AppEnvironment(rawValue: try row.decode(1)) else { continue }
-            try await readAgain(
+            try await rerunAll(
                 debugID, in: Space(id: try row.decode(0), appID: appID, environment: environment), check)
         }
     }
 
-    private func readAgain(_ debugID: String, in space: Space, _ check: () throws -> Void) async throws {
+    private func rerunAll(_ debugID: String, in space: Space, _ check: () throws -> Void) async throws {
         var last: UUID?
         while true {
             try check()
@@ -77,8 +77,8 @@ struct SymbolicateAgain: JobHandler {
                 """
             ).map { try $0.decode(0) }
             guard !reports.isEmpty else { return }
-            // Once each, whatever the result: what is still missing is recorded under another debug id. After a file
-            // with only names, the reports keep waiting.
+            // Each report is processed once, whatever the result: what is still missing is recorded under another debug
+            // id. If the file has no debug information, the reports continue to wait.
             let isLast: Bool = try await postgres.query(
                 """
                 SELECT coalesce(bool_or(has_debug_information), TRUE) FROM analytics.debug_files

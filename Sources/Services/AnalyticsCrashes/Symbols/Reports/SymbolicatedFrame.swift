@@ -23,21 +23,21 @@ struct SymbolicatedFrame {
 
     private func filled(_ frame: JSONValue, with call: SourceFrame, _ symbolication: String) -> JSONValue {
         let function = names[call.function] ?? call.function
-        // The client's values describe the outermost call.
-        let known: JSONValue = symbolication == "found" ? frame : .null
+        // The client's values describe the outermost call only.
+        let sent: JSONValue = symbolication == "found" ? frame : .null
         let file = call.path.map { JSONValue.string(String($0.split(separator: "/").last ?? "")) }
         let path = call.path.map { JSONValue.string($0) }
         let line = call.line.map { JSONValue.number(String($0)) }
         let column = call.column.map { JSONValue.number(String($0)) }
-        let name = function.isEmpty ? known["function"] : JSONValue.string(function)
+        let name = function.isEmpty ? sent["function"] : JSONValue.string(function)
         let mangled = function == call.function ? nil : JSONValue.string(call.function)
         let bare = frame.withMembers([
             "function": nil, "raw_function": nil, "filename": nil, "abs_path": nil, "lineno": nil, "colno": nil,
             "symbolication": nil,
         ])
         let filled = bare.withMembers([
-            "function": name, "raw_function": mangled, "filename": file ?? known["filename"],
-            "abs_path": path ?? known["abs_path"],
+            "function": name, "raw_function": mangled, "filename": file ?? sent["filename"],
+            "abs_path": path ?? sent["abs_path"],
             "lineno": line, "colno": column, "symbolication": JSONValue.string(symbolication),
         ])
         guard let context = context(call) else { return filled }

@@ -23,7 +23,7 @@ struct MissingImage: Sendable, Hashable {
 /// The address to look up is `instruction_addr - image_addr`, plus the address at which the debug file expects the
 /// image; for the return address of a call, it is one instruction less.
 struct Symbolication: Sendable {
-    /// Maximum number of places whose source lines are added to a report.
+    /// Maximum number of calls whose source lines are added to a report.
     private static let maximumContexts = 50
 
     let store: DebugFileStore
@@ -39,12 +39,12 @@ struct Symbolication: Sendable {
     func symbolicate(_ event: JSONValue, of appID: String) async -> SymbolicatedEvent {
         let frames = EventFrames(event)
         let places = FramePlaces(of: frames.frames, in: EventImages(event))
-        let (found, missing) = await lookUp(places.questions, of: appID)
+        let (found, missing) = await lookUp(places.lookups, of: appID)
         let names = await readable(namesIn: frames, found)
         let contexts = await contexts(of: frames, places, found, of: appID)
         let new = zip(frames.frames, places.places).map { frame, place in
             let known = SymbolicatedFrame(calls: place.flatMap { found[$0] } ?? [], names: names) { call in
-                place.flatMap { call.place(in: $0.debugID) }.flatMap { contexts[$0] }
+                place.flatMap { call.location(in: $0.debugID) }.flatMap { contexts[$0] }
             }
             return known.filled(frame.value)
         }
@@ -55,32 +55,31 @@ struct Symbolication: Sendable {
 
     /// The frames found for the places so far, and the images whose debug files are missing.
     private func lookUp(
-        _ questions: [DebugID: FramePlaces.InImage], of appID: String
+        _ lookups: [DebugID: FramePlaces.Lookup], of appID: String
     ) async -> (found: [FramePlace: [SourceFrame]], missing: Set<MissingImage>) {
-        let parts = await parts(Array(questions.keys), of: appID)
+        let parts = await parts(Array(lookups.keys), of: appID)
         var found: [FramePlace: [SourceFrame]] = [:]
         var missing: Set<MissingImage> = []
         let end = ContinuousClock.now + time
-        for (debugID, inImage) in questions {
+        for (debugID, lookup) in lookups {
             guard let part = parts?[debugID] else {
-                if !inImage.image.isSystem { missing.insert(inImage.image.missing) }
+                if !lookup.image.isSystem { missing.insert(lookup.image.missing) }
                 continue
             }
-            if !part.hasDebugInformation, !inImage.image.isSystem { missing.insert(inImage.image.missing) }
+            if !part.hasDebugInformation, !lookup.image.isSystem { missing.insert(lookup.image.missing) }
             guard let pool, !part.isBroken else { continue }
             guard ContinuousClock.now < end else {
-                missing.insert(inImage.image.missing)
+                missing.insert(lookup.image.missing)
                 continue
             }
             do {
-                for (offset, frames) in try await frames(at: inImage.offsets, in: part, pool) {
+                for (offset, frames) in try await frames(at: lookup.offsets, in: part, pool) {
                     found[FramePlace(debugID: debugID, offset: offset)] = frames
                 }
             } catch {
                 await record(error, part)
-                // The file did not cause the failure. Treat the file as missing, so that the report is processed again
-                // when a file with this id arrives.
-                if !(error is SymbolizerPool.Failure) { missing.insert(inImage.image.missing) }
+                // If the file did not cause the failure, it counts as missing, so that the report is processed again.
+                if !(error is SymbolizerPool.Failure) { missing.insert(lookup.image.missing) }
             }
         }
         return (found, missing)
@@ -129,23 +128,23 @@ struct Symbolication: Sendable {
     /// The sources of the app's own calls, starting with the last frames, where the failure occurred.
     private func contexts(
         of frames: EventFrames, _ places: FramePlaces, _ found: [FramePlace: [SourceFrame]], of appID: String
-    ) async -> [SourceTexts.Place: SourceTexts.Context] {
-        var sourcePlaces: Set<SourceTexts.Place> = []
+    ) async -> [SourceTexts.Location: SourceTexts.Context] {
+        var locations: Set<SourceTexts.Location> = []
         for (frame, place) in zip(frames.frames, places.places).reversed() {
-            guard let place, sourcePlaces.count < Self.maximumContexts else { continue }
+            guard let place, locations.count < Self.maximumContexts else { continue }
             let isOwn =
                 frame.value["in_app"].map { $0 == .bool(true) }
-                ?? (places.questions[place.debugID]?.image.isSystem == false)
+                ?? (places.lookups[place.debugID]?.image.isSystem == false)
             guard isOwn else { continue }
-            sourcePlaces.formUnion((found[place] ?? []).compactMap { $0.place(in: place.debugID) })
+            locations.formUnion((found[place] ?? []).compactMap { $0.location(in: place.debugID) })
         }
-        return await sources.contexts(of: sourcePlaces, in: appID)
+        return await sources.contexts(of: locations, in: appID)
     }
 }
 
 extension SourceFrame {
-    fileprivate func place(in debugID: DebugID) -> SourceTexts.Place? {
+    fileprivate func location(in debugID: DebugID) -> SourceTexts.Location? {
         guard let path, let line else { return nil }
-        return SourceTexts.Place(debugID: debugID, path: path, line: line)
+        return SourceTexts.Location(debugID: debugID, path: path, line: line)
     }
 }

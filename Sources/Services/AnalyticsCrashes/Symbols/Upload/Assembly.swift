@@ -23,9 +23,9 @@ struct Assembly: Sendable {
         var expected: DebugID?
         var chunks: [String]
 
-        /// Why the file will be refused. The reason is reported at once, because a client that does not wait for the
+        /// Why the file is refused; nil if it is not. Reported at once, because a client that does not wait for the
         /// assembly would consider the upload successful.
-        var reasonAgainst: String? {
+        var refusalReason: String? {
             name.hasPrefix("/proguard/") ? "Martlet does not support ProGuard mappings." : nil
         }
     }
@@ -81,7 +81,7 @@ struct Assembly: Sendable {
                 answers.append(Answer(sha1: request.sha1, json: Self.json(status)))
                 continue
             }
-            if let reason = request.reasonAgainst {
+            if let reason = request.refusalReason {
                 answers.append(Answer(sha1: request.sha1, json: Self.json("error", detail: reason)))
                 continue
             }

@@ -14,11 +14,8 @@ struct EventIntake: Sendable {
 
     let events: Events
 
-    /// The sender of the events and the time of receipt, as far as they follow from the request as a whole.
-    ///
-    func origin(of request: Request, _ context: ServiceContext) async throws
-        -> EventReader.Origin
-    {
+    /// What all events of the request share: the sender, the time of receipt, and the space with its settings.
+    func origin(of request: Request, _ context: ServiceContext) async throws -> EventReader.Origin {
         let principal = try context.principal
         let space = try await events.spaces.space(of: principal)
         let settings = try await events.settings.settings(of: space)

@@ -21,7 +21,7 @@ struct OptOutEndpoint: Endpoint {
         parameters: [
             .query(
                 "anonymousId", .string.maxLength(512),
-                "The device's id; without it, `X-Device-Id` counts. The signed-in user is covered as well."),
+                "The device's id; by default the one in `X-Device-Id`. The signed-in user is covered as well."),
             .header("X-Device-Id", .string.maxLength(128)),
         ],
         answers: [
@@ -32,7 +32,7 @@ struct OptOutEndpoint: Endpoint {
         parameters: [
             .query(
                 "anonymousId", .string.maxLength(512),
-                "The device's id; without it, `X-Device-Id` counts. The signed-in user is covered as well."),
+                "The device's id; by default the one in `X-Device-Id`. The signed-in user is covered as well."),
             .header("X-Device-Id", .string.maxLength(128)),
             .header(
                 "Opt-Out-Secret", .string.length(43, 43),
@@ -50,7 +50,7 @@ struct OptOutEndpoint: Endpoint {
         parameters: [
             .query(
                 "anonymousId", .string.maxLength(512),
-                "The device's id; without it, `X-Device-Id` counts. The signed-in user is covered as well."),
+                "The device's id; by default the one in `X-Device-Id`. The signed-in user is covered as well."),
             .header("X-Device-Id", .string.maxLength(128)),
             .header(
                 "Opt-Out-Secret", .string.length(43, 43),

@@ -88,15 +88,17 @@ struct ReadTBAnalyticsEvents: Endpoint {
             .answer(200, "A page of events: `count`, `data`, and `next` if there are more.", .json(.object))
         ])
 
-    private static let longest: TimeInterval = 86_400
+    private static let maximumRange: TimeInterval = 86_400
+    /// For clocks that differ from the database's, which sets the time of receipt.
+    private static let clockTolerance: TimeInterval = 60
 
     let events: Events
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await events.spaces.space(of: try context.master)
-        let to = try request.time("to") ?? events.now() + 60
-        let from = try request.time("from") ?? to - Self.longest
-        guard from <= to, to.timeIntervalSince(from) <= Self.longest + 60 else {
+        let to = try request.time("to") ?? events.now() + Self.clockTolerance
+        let from = try request.time("from") ?? to - Self.maximumRange
+        guard from <= to, to.timeIntervalSince(from) <= Self.maximumRange + Self.clockTolerance else {
             throw ServiceError(.invalidParameter, "Expected a time before to, at most a day earlier.", field: "from")
         }
         let text = request.uri.queryParameters["cursor"].map(String.init)

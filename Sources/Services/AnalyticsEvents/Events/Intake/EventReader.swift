@@ -7,7 +7,7 @@ import MartletPostgres
 struct EventReader {
     static let maximumMessageInBytes = 32 << 10
 
-    /// The sender and the time of receipt, as far as they follow from the request as a whole.
+    /// What all messages of a request share.
     struct Origin: Sendable {
         var space: Space
         var settings: SpaceSettings
@@ -33,8 +33,8 @@ struct EventReader {
     let origin: Origin
     /// How far the client's clock is behind the server's, plus the time the request was under way.
     let lag: TimeInterval
-    /// How far the client's clock may be ahead after correction: an hour if the request has `sentAt`, otherwise
-    /// `maximumClockSkew`. Within this tolerance, the time of an event may be later than its receipt.
+    /// How much earlier than its corrected time an event may have happened: an hour if the request has `sentAt`,
+    /// otherwise `maximumClockSkew`.
     let slack: TimeInterval
     /// The context of the previous message. Messages of one device mostly have the same context, byte for byte.
     var previousContext: (text: [UInt8], context: Context)?
@@ -73,7 +73,7 @@ struct EventReader {
                 throw EventFault("userId", "Either userId or anonymousId is required.")
             }
             event.traits = try fields.object("traits") ?? fields.value("context")?["traits"]?.objectText
-        case .alias: event.aliases = try previous(fields, ids)
+        case .alias: event.aliases = try previousPersons(fields, ids)
         }
         if ids.user != nil, ids.device != nil { event.aliases.append(event.subject.device) }
         if isStrict { (event.traits, event.aliases) = (nil, []) }
@@ -148,7 +148,7 @@ struct EventReader {
     ///
     /// A previous id that has the form of a Martlet user id counts as a user only if the app's own server sends it.
     /// Otherwise a client could link any user to its own and read that user's data.
-    private func previous(_ fields: MessageFields, _ ids: Ids) throws -> [Int64] {
+    private func previousPersons(_ fields: MessageFields, _ ids: Ids) throws -> [Int64] {
         guard let previous = try fields.id("previousId") else {
             throw EventFault("previousId", "This field is required.")
         }

@@ -8,7 +8,8 @@ struct TBAnalyticsEvent {
     /// The equivalent message in Segment's form.
     let message: [UInt8]
 
-    private static let known: Set<String> = [
+    /// Members that are not stored as properties.
+    private static let excluded: Set<String> = [
         "_id", "type", "timeStamp", "configVersion", "created", "updated", "deleted", "_version",
     ]
 
@@ -27,7 +28,7 @@ struct TBAnalyticsEvent {
         let isView = ["view", "openview", "viewopened"].contains(type.lowercased().filter { !" _-".contains($0) })
         var message: [JSONValue.Member] = [
             .init("messageId", .string(try Self.text(object, "_id") ?? newID)),
-            .init("properties", .object(members.filter { !Self.known.contains($0.name) })),
+            .init("properties", .object(members.filter { !Self.excluded.contains($0.name) })),
             .init("context", Self.context(object)),
         ]
         // Some clients send the time as a tag. Other clients use this tag for something else.

@@ -16,10 +16,10 @@ final class PeopleStore: Sendable {
         var person: Int64
         var account: Int64
 
-        fileprivate var place: Place { Place(space: space, person: person) }
+        fileprivate var key: Key { Key(space: space, person: person) }
     }
 
-    fileprivate struct Place: Hashable {
+    fileprivate struct Key: Hashable {
         var space: Int
         var person: Int64
     }
@@ -43,28 +43,28 @@ final class PeopleStore: Sendable {
         self.postgres = postgres
     }
 
-    /// Stores links that are not there yet. A device keeps its first account; among several links given here, the first
-    /// one counts. Links of persons who opted out are not stored.
+    /// Stores new links. A device keeps its first account, also among the links of one call. Links of persons who opted
+    /// out are not stored.
     func record(_ links: [Link]) async throws {
         let cache = cache.withLock { cache in
             if cache.since + Self.cacheLifetime < .now { cache = ([], .now) }
             return cache.links
         }
-        var first: [Place: Link] = [:]
-        for link in links where !cache.contains(link) && first[link.place] == nil { first[link.place] = link }
+        var first: [Key: Link] = [:]
+        for link in links where !cache.contains(link) && first[link.key] == nil { first[link.key] = link }
         guard !first.isEmpty else { return }
-        let fresh = first.values.sorted { ($0.space, $0.person) < ($1.space, $1.person) }
+        let new = first.values.sorted { ($0.space, $0.person) < ($1.space, $1.person) }
         try await postgres.execute(
             """
             INSERT INTO analytics.people AS p (space, person, account)
-            SELECT space, person, account FROM unnest(\(fresh.map(\.space)), \(fresh.map { Int($0.person) }), \(fresh.map { Int($0.account) }))
+            SELECT space, person, account FROM unnest(\(new.map(\.space)), \(new.map { Int($0.person) }), \(new.map { Int($0.account) }))
                 AS n (space, person, account)
             WHERE \(Self.isNotOptedOut("n.account")) ORDER BY space, person
             ON CONFLICT (space, person) DO UPDATE SET account = excluded.account WHERE p.account = 0 AND p.opted_out IS NULL
             """)
         self.cache.withLock { cache in
-            if cache.links.count + fresh.count > Self.maximumCached { cache = ([], .now) }
-            cache.links.formUnion(fresh)
+            if cache.links.count + new.count > Self.maximumCached { cache = ([], .now) }
+            cache.links.formUnion(new)
         }
     }
 
@@ -152,13 +152,13 @@ final class PeopleStore: Sendable {
                     WHERE p.space = \(space.id) AND p.person = \(device) AND p.opted_out IS NOT NULL
                     """)
                 let stored = try rows.map { try $0.decode(0, as: Data.self) }
-                let shown = caller.digest.flatMap { digest in stored.first { digest == $0 } }
-                guard stored.isEmpty || caller.isServer || shown != nil else { return false }
-                let left: PostgresQuery =
-                    caller.isServer ? "'{}'::bytea[]" : "array_remove(opt_outs, \(shown ?? Data())::bytea)"
+                let presented = caller.digest.flatMap { digest in stored.first { digest == $0 } }
+                guard stored.isEmpty || caller.isServer || presented != nil else { return false }
+                let remaining: PostgresQuery =
+                    caller.isServer ? "'{}'::bytea[]" : "array_remove(opt_outs, \(presented ?? Data())::bytea)"
                 try await transaction.execute(
                     """
-                    UPDATE analytics.people SET opt_outs = \(left), opted_out = CASE WHEN cardinality(\(left)) = 0 THEN NULL ELSE opted_out END
+                    UPDATE analytics.people SET opt_outs = \(remaining), opted_out = CASE WHEN cardinality(\(remaining)) = 0 THEN NULL ELSE opted_out END
                     WHERE space = \(space.id) AND person = \(device) AND opted_out IS NOT NULL
                     """)
             }

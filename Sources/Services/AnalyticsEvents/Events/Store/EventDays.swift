@@ -9,7 +9,7 @@ import ServiceLifecycle
 struct EventDays: Service {
     private static let interval: Duration = .seconds(1_800)
     private static let retry: Duration = .seconds(10)
-    private static let ahead = 3
+    private static let daysAhead = 3
     private static let rowsPerStatement = 20_000
 
     let postgres: PostgresClient
@@ -30,7 +30,7 @@ struct EventDays: Service {
     func makeAhead() async throws {
         try await postgres.execute(
             """
-            SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date + ahead) FROM generate_series(0, \(Self.ahead)::integer) AS ahead
+            SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date + ahead) FROM generate_series(0, \(Self.daysAhead)::integer) AS ahead
             """)
     }
 
@@ -81,8 +81,8 @@ struct EventDays: Service {
             "UPDATE analytics.spaces SET swept = \(day)::text::date WHERE id = \(space) AND swept < \(day)::text::date")
     }
 
-    /// Deletes a space's events of one day. Each statement scans the rows that the previous ones left dead, so many
-    /// rows are deleted hour by hour to keep their number low.
+    /// Deletes a space's events of one day. Each statement also scans the rows that earlier ones deleted, so the events
+    /// of a large day are deleted hour by hour.
     private func delete(_ space: Int32, on day: String) async throws {
         guard
             try await Self.delete("space = \(space)", on: day, limit: Self.rowsPerStatement, postgres)

@@ -15,7 +15,7 @@ struct EventStore: Sendable {
     /// - Parameter isRepeated: Whether the rows may have been stored a moment ago.
     func insert(_ rows: [EventRow], isRepeated: Bool = false) async throws {
         let now = now()
-        // An hour of tolerance for clocks that differ.
+        // An hour of tolerance for clocks that differ. Repeated rows are always looked up.
         let today = Self.day(of: now) + (isRepeated ? 86_400 : 3_600)
         // Sorted, so that two statements with the same messages do not deadlock.
         let rows = rows.sorted { $0.key < $1.key }

@@ -14,8 +14,8 @@ struct Term: Sendable, Hashable {
 /// a new name with every event neither fills the disk nor makes every answer unreadable.
 final class Terms: Sendable {
     private static let maximumKnown = 300_000
-    /// How long a full kind is not checked again. In the meantime, terms may be deleted, which makes room for others.
-    private static let fullFor: Duration = .seconds(60)
+    /// How long a kind counts as full. It is checked again then, because terms may have been deleted.
+    private static let fullLifetime: Duration = .seconds(60)
 
     private struct Group: Hashable {
         var space: Int32
@@ -109,7 +109,7 @@ final class Terms: Sendable {
         let other = Term(space: group.space, kind: group.kind, text: TermKind.overflow)
         return state.withLock { state in
             let number = state.numbers[other] ?? 0
-            state.full[group] = (number, ContinuousClock.now + Self.fullFor)
+            state.full[group] = (number, ContinuousClock.now + Self.fullLifetime)
             return number
         }
     }

@@ -23,9 +23,9 @@ final class BlockBuilder: Service {
 
     func run() async throws {
         await cancelWhenGracefulShutdown {
-            var unmade: [Int: ContinuousClock.Instant] = [:]
+            var failed: [Int: ContinuousClock.Instant] = [:]
             await NotifiedLoop(every: Self.interval, jitter: 0.9...1.1, startsAtOnce: false).run {
-                await self.round(leaving: &unmade)
+                await self.round(skipping: &failed)
                 return true
             }
         }
@@ -34,10 +34,10 @@ final class BlockBuilder: Service {
     /// Plans and builds all blocks that are due. The round ends at a block that cannot be built; later rounds skip it
     /// and continue with the others.
     ///
-    /// - Parameter unmade: The blocks that could not be built, and until when they are skipped.
-    func round(leaving unmade: inout [Int: ContinuousClock.Instant]) async {
-        unmade = unmade.filter { $0.value > .now }
-        let others = Array(unmade.keys)
+    /// - Parameter failed: The blocks that could not be built, and until when they are skipped.
+    func round(skipping failed: inout [Int: ContinuousClock.Instant]) async {
+        failed = failed.filter { $0.value > .now }
+        let skipped = Array(failed.keys)
         do {
             while try await throttled({ try await store.plan() }) {}
         } catch {
@@ -46,9 +46,9 @@ final class BlockBuilder: Service {
         do {
             repeat {
                 planned.record(try await store.planned())
-            } while try await throttled { try await store.buildNext(except: others) }
+            } while try await throttled { try await store.buildNext(except: skipped) }
         } catch let block as FailedBlock {
-            unmade[block.id] = .now + Self.pause
+            failed[block.id] = .now + Self.pause
             warn(
                 "Could not build an event block; skipping it for ten minutes.", block.cause, ["block.id": "\(block.id)"]
             )
@@ -62,6 +62,7 @@ final class BlockBuilder: Service {
         logger.warning(sentence, metadata: metadata.merging(["error.cause": "\(error)"]) { $1 })
     }
 
+    /// Performs a step, then sleeps as long as it took.
     private func throttled(_ step: () async throws -> Bool) async throws -> Bool {
         let start = ContinuousClock.now
         let isMore = try await step()

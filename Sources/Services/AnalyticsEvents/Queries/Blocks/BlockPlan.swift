@@ -32,23 +32,23 @@ struct BlockPlan: Sendable, Equatable {
     /// - Parameter start: The start of the planned range. The next block of a space without waiting events starts here,
     ///   or where its last block ended.
     mutating func add(_ events: Int, of space: Int32, until end: Int, start: Int) {
-        var place = waiting[space] ?? Waiting(since: max(start, cuts[space] ?? start), events: 0)
-        place.events += events
-        waiting[space] = place
-        if place.events >= eventsPerBlock { cut(space, at: end) }
+        var current = waiting[space] ?? Waiting(since: max(start, lastEnds[space] ?? start), events: 0)
+        current.events += events
+        waiting[space] = current
+        if current.events >= eventsPerBlock { endBlock(of: space, at: end) }
     }
 
     /// Ends the block of every space that has events waiting, because the day is over.
     mutating func endDay(at end: Int) {
-        for space in waiting.keys.sorted() { cut(space, at: end) }
+        for space in waiting.keys.sorted() { endBlock(of: space, at: end) }
     }
 
-    private mutating func cut(_ space: Int32, at end: Int) {
-        guard let place = waiting.removeValue(forKey: space) else { return }
-        blocks.append(Block(space: space, from: place.since, to: end, events: place.events))
-        cuts[space] = end
+    private mutating func endBlock(of space: Int32, at end: Int) {
+        guard let current = waiting.removeValue(forKey: space) else { return }
+        blocks.append(Block(space: space, from: current.since, to: end, events: current.events))
+        lastEnds[space] = end
     }
 
     /// Where the last block of each space ended.
-    private var cuts: [Int32: Int] = [:]
+    private var lastEnds: [Int32: Int] = [:]
 }

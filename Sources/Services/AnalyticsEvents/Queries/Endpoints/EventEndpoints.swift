@@ -104,6 +104,8 @@ struct ListEvents: Endpoint {
         errors: [422: "The query did not finish in time (`question-too-large`)."])
 
     private static let nextCursor = HTTPField.Name("X-Next-Cursor")
+    /// For clocks that differ from the database's, which sets the time of receipt.
+    private static let clockTolerance: TimeInterval = 60
 
     let spaces: Spaces
     let store: QuestionStore
@@ -134,7 +136,7 @@ struct ListEvents: Endpoint {
     }
 
     private func question(_ request: Request) throws -> EventPageQuestion {
-        let to = try request.time("to") ?? now().addingTimeInterval(60)
+        let to = try request.time("to") ?? now().addingTimeInterval(Self.clockTolerance)
         let from = try request.time("from") ?? to.addingTimeInterval(-86_400)
         guard from < to, to.timeIntervalSince(from) <= Double(Span.maximumDays) * 86_400 else {
             throw ServiceError(

@@ -173,17 +173,17 @@ struct ReadRetention: Endpoint {
             throw ServiceError(
                 .limitExceeded, "Retention may have at most \(Self.maximumIntervals) intervals.", field: "interval")
         }
-        let returned = try await store.retention(in: span)
+        let rows = try await store.retention(in: span)
         var sizes = [Int](repeating: 0, count: span.labels.count)
-        for row in returned where row.period == 0 { sizes[row.cohort] = row.people }
+        for row in rows where row.period == 0 { sizes[row.cohort] = row.people }
         var table = AnswerTable(head: span.head, columns: ["cohort", "size", "period", "people"])
         for cohort in span.labels.indices where sizes[cohort] > 0 {
-            let found = Dictionary(
-                returned.filter { $0.cohort == cohort }.map { ($0.period, $0.people) },
+            let people = Dictionary(
+                rows.filter { $0.cohort == cohort }.map { ($0.period, $0.people) },
                 uniquingKeysWith: { first, _ in first })
             for period in 0..<(span.labels.count - cohort) {
                 table.rows.append([
-                    .text(span.labels[cohort]), .count(sizes[cohort]), .count(period), .count(found[period] ?? 0),
+                    .text(span.labels[cohort]), .count(sizes[cohort]), .count(period), .count(people[period] ?? 0),
                 ])
             }
         }

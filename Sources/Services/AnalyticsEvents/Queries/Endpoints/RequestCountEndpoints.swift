@@ -54,8 +54,8 @@ struct ListRequestCounts: Endpoint {
             .tableFormat,
         ],
         details: """
-            Needs the right to read `status`. Counts are kept by minute for two weeks, then by hour, for 13 months. Of \
-            older times, `interval=minute` returns a row for each hour.
+            Needs the right to read `status`. Counts are kept by minute for two weeks, then by hour for 13 months. For \
+            times older than two weeks, `interval=minute` returns a row for each hour.
             """,
         answers: [
             .answer(

@@ -29,7 +29,7 @@ final class RollUp: Service {
                     _ = try await self.catchUp()
                 }
                 await attempt(
-                    "Could not roll up days again in another time zone; retrying in ten seconds.", logger: self.logger
+                    "Could not rebuild days in a new time zone; retrying in ten seconds.", logger: self.logger
                 ) {
                     while try await self.store.followTimeZone() { _ = try await self.catchUp() }
                 }

@@ -90,7 +90,7 @@ extension RollUpStore {
         return true
     }
 
-    /// Counts events again for the days of their space only.
+    /// Counts the selected events again, but only by day.
     private static func countAgain(_ condition: PostgresQuery, _ transaction: PostgresTransaction) async throws {
         let count = try await transaction.execute(
             """

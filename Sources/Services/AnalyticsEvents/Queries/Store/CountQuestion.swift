@@ -51,11 +51,11 @@ struct CountRow: Sendable, Equatable {
     /// Index of the interval.
     var interval: Int
     /// The rank of the value, from 1; nil for all values beyond the limit.
-    var place: Int?
+    var rank: Int?
     /// Nil if the events have no value, or are not grouped.
     var value: String?
     var events: Int
     var people: Int?
 
-    var isOther: Bool { place == nil }
+    var isOther: Bool { rank == nil }
 }

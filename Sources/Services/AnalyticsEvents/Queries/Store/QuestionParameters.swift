@@ -7,7 +7,6 @@ import MartletPostgres
 
 /// Parameters shared by all questions.
 extension Request {
-
     /// - Throws: `invalid-parameter`.
     func spanRequest(intervals: [Span.Interval], default interval: Span.Interval) throws -> Span.Request {
         Span.Request(

@@ -30,7 +30,7 @@ extension QuestionStore {
             let ranking = Ranking(tally, texts: try await scan.reader.texts(of: tally.terms), limit: question.limit)
             let people =
                 question.withPeople
-                ? try await tally.people(scan, placeOf: ranking.places, places: ranking.placeCount) : nil
+                ? try await tally.people(scan, ranks: ranking.ranks, rankCount: ranking.rankCount) : nil
             return ranking.rows(people)
         }
     }
@@ -63,9 +63,9 @@ extension QuestionStore {
     // MARK: Requests to blocks
 
     private static func group(_ group: CountQuestion.Group, _ request: inout BlockRequest) -> EventTally.Group {
-        if let dimension = BlockDimension(group) { return .dimension(request.place(of: dimension)) }
+        if let dimension = BlockDimension(group) { return .dimension(request.index(of: dimension)) }
         switch group {
-        case .property(let path): return .property(request.place(of: path))
+        case .property(let path): return .property(request.index(of: path))
         case .dimension(let dimension):
             request.isScreen = dimension == .screen
             return .name
@@ -80,9 +80,9 @@ extension QuestionStore {
         for filter in question.filters {
             if let dimension = BlockDimension(filter.group) {
                 let number = try await numbers(of: [filter.value], dimension.kind, in: space)[0]
-                filters.append(.term(dimension: request.place(of: dimension), Int32(number)))
+                filters.append(.term(dimension: request.index(of: dimension), Int32(number)))
             } else if case .property(let path) = filter.group {
-                filters.append(.text(path: request.place(of: path), ExactText(filter.value)))
+                filters.append(.text(path: request.index(of: path), ExactText(filter.value)))
             }
         }
         return filters

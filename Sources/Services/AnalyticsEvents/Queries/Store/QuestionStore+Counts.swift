@@ -11,14 +11,14 @@ extension QuestionStore {
         let people = try await rolledPeople(question, slots, source, of: values, in: span)
         return rows.map { row in
             var row = row
-            row.people = people[RolledPlace(interval: row.interval, place: row.place)] ?? 0
+            row.people = people[Cell(interval: row.interval, rank: row.rank)] ?? 0
             return row
         }
     }
 
-    private struct RolledPlace: Hashable {
+    private struct Cell: Hashable {
         let interval: Int
-        let place: Int?
+        let rank: Int?
     }
 
     /// Counts from roll-ups.
@@ -47,17 +47,17 @@ extension QuestionStore {
             """)
         var values: [Int] = []
         let counts = try rows.map { row in
-            let place: Int? = try row.decode(1)
-            if let place, place > values.count { values.append(try row.decode(4)) }
+            let rank: Int? = try row.decode(1)
+            if let rank, rank > values.count { values.append(try row.decode(4)) }
             return CountRow(
-                interval: try row.decode(0), place: place, value: try row.decode(2), events: try row.decode(3))
+                interval: try row.decode(0), rank: rank, value: try row.decode(2), events: try row.decode(3))
         }
         return (counts, values)
     }
 
     private func rolledPeople(
         _ question: CountQuestion, _ slots: [Int], _ source: CountQuestion.Source, of values: [Int], in span: Span
-    ) async throws -> [RolledPlace: Int] {
+    ) async throws -> [Cell: Int] {
         let dimensions = source == .hours ? [Int(Dimension.hour.rawValue)] : question.dimensions
         let rows = try await postgres.query(
             """
@@ -70,14 +70,12 @@ extension QuestionStore {
                 GROUP BY 1, 2, 3) AS sets
             GROUP BY 1, 2
             """)
-        var people: [RolledPlace: Int] = [:]
-        for row in rows {
-            people[RolledPlace(interval: try row.decode(0), place: try row.decode(1))] = try row.decode(2)
-        }
+        var people: [Cell: Int] = [:]
+        for row in rows { people[Cell(interval: try row.decode(0), rank: try row.decode(1))] = try row.decode(2) }
         return people
     }
 
-    /// Restricts values to the event if values are events, as opposed to properties of one event.
+    /// Restricts rows to the event if their values are names of events.
     private static func only(_ question: CountQuestion, in space: Space) -> PostgresQuery {
         question.event == nil || question.isNamed ? "" : "AND value = \(term(question.event, in: space))"
     }
@@ -89,7 +87,7 @@ extension QuestionStore {
 }
 
 extension CountQuestion {
-    /// Whether values are counted for the events of one name.
+    /// Whether the values of a group are counted among the events of one name.
     fileprivate var isNamed: Bool { event != nil && group != .none }
 
     /// The dimensions of the roll-up's rows.

@@ -31,7 +31,7 @@ extension QuestionStore {
             """)
         return try rows.map { row in
             CountRow(
-                interval: try row.decode(0), place: try row.decode(1), value: try row.decode(2),
+                interval: try row.decode(0), rank: try row.decode(1), value: try row.decode(2),
                 events: try row.decode(3),
                 people: question.withPeople ? try row.decode(4) as Int : nil)
         }

@@ -19,8 +19,8 @@ extension QuestionStore {
     /// kept, which is the best one for all later steps. Events at the same instant follow each other in the order of
     /// the steps.
     func funnel(_ question: FunnelQuestion, in span: Span) async throws -> [Int] {
-        let names = try await numbers(of: question.steps, .name, in: span.space)
         // As term numbers, so that PostgreSQL can estimate the number of events.
+        let names = try await numbers(of: question.steps, .name, in: span.space)
         if let people = try await blockFunnel(names, question, in: span) { return people }
         return try await eventFunnel(names, question, in: span)
     }

@@ -54,7 +54,8 @@ extension QuestionStore {
         return intervals
     }
 
-    struct Returned: Sendable, Equatable {
+    struct Retention: Sendable, Equatable {
+        /// Index of the interval in which the persons were new.
         let cohort: Int
         /// Number of intervals after the cohort's own, which is 0.
         let period: Int
@@ -64,7 +65,7 @@ extension QuestionStore {
     /// For the persons new in each interval, how many were seen in it and in later intervals.
     ///
     /// Only for spans made of rolled-up days.
-    func retention(in span: Span) async throws -> [Returned] {
+    func retention(in span: Span) async throws -> [Retention] {
         let rows = try await postgres.query(
             """
             -- Groups by words of 64 bits first, because numbers assigned on one day are adjacent.
@@ -80,7 +81,7 @@ extension QuestionStore {
             SELECT cohort - 1, place - cohort, sum(bit_count(cohorts.members & active.members))::bigint
             FROM cohorts JOIN active USING (chunk) WHERE place >= cohort GROUP BY 1, 2 ORDER BY 1, 2
             """)
-        return try rows.map { Returned(cohort: try $0.decode(0), period: try $0.decode(1), people: try $0.decode(2)) }
+        return try rows.map { Retention(cohort: try $0.decode(0), period: try $0.decode(1), people: try $0.decode(2)) }
     }
 }
 

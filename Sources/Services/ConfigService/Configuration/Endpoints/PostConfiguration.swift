@@ -74,12 +74,11 @@ struct PostConfiguration: Endpoint {
         for name in ["live", "note"] where fields[name] != nil {
             throw ServiceError(.invalidBody, "This field is allowed only with a configuration.", field: name)
         }
-        var described: [String: String] = [:]
-        for name in ConfigurationRequest.clientPropertyNames { described[name] = try fields.string(name) }
+        var properties: [String: String] = [:]
+        for name in ConfigurationRequest.clientPropertyNames { properties[name] = try fields.string(name) }
         let clientRequest = try ConfigurationRequest(
             appVersion: try fields.requiredString("appVersion"), theme: try fields.string("theme"),
-            described: described,
-            attributes: fields["attributes"], at: remote.experiments.now(), request, context)
+            properties: properties, attributes: fields["attributes"], at: remote.experiments.now(), request, context)
         return try await remote.response(to: clientRequest, request)
     }
 }

@@ -45,13 +45,13 @@ struct ReadConfiguration: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let parameters = request.uri.queryParameters
-        let described = ConfigurationRequest.clientPropertyNames.compactMap { name in
+        let properties = ConfigurationRequest.clientPropertyNames.compactMap { name in
             parameters[name[...]].map { (name, String($0)) }
         }
         let clientRequest = try ConfigurationRequest(
             appVersion: context.component("version"),
             theme: context.parameters.get("theme"),
-            described: Dictionary(described) { $1 }, at: remote.experiments.now(), request, context)
+            properties: Dictionary(properties) { $1 }, at: remote.experiments.now(), request, context)
         return try await remote.response(to: clientRequest, request)
     }
 }

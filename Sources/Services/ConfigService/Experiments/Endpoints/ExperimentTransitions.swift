@@ -163,9 +163,10 @@ struct ExperimentTransition: Sendable {
     let fields: BodyFields
     private let publisher: Publisher
 
-    /// The result of the change.
     struct Change {
+        /// The content of the experiment's new version.
         var content: JSONValue
+        /// The new draft. A draft that equals the live version gets `content` instead.
         var draft: JSONValue
         /// The configuration to publish, and the version whose content it gets.
         var winner: (DocumentKey, PinnedVersion)?
@@ -233,13 +234,15 @@ struct ExperimentTransition: Sendable {
                 .documentNotFound,
                 "There is no configuration \(key.name), or no version \(pinned.version) of \(pinned.key.name).")
         }
-        let named = try pinned.key.name == key.name ? content : Self.withoutTheme(content)
-        var before: String?
+        let renamed = try pinned.key.name == key.name ? content : Self.withoutTheme(content)
+        var liveContent: String?
         if let live = document.liveVersion {
-            before = try await VersionStore.content(live, of: key, in: request.space, transaction)
+            liveContent = try await VersionStore.content(live, of: key, in: request.space, transaction)
         }
-        if before == draft { try await DocumentStore.setDraft(named, of: document.id, by: request.author, transaction) }
-        return try await publisher.add(named, request, document, space, .publish, source: pinned.version, transaction)
+        if liveContent == draft {
+            try await DocumentStore.setDraft(renamed, of: document.id, by: request.author, transaction)
+        }
+        return try await publisher.add(renamed, request, document, space, .publish, source: pinned.version, transaction)
             .json
     }
 

@@ -64,8 +64,8 @@ struct ResultsReader: Sendable {
     }
 
     /// Asks analytics for the metrics whose values are missing or out of date, as many as the time allows, and stores
-    /// the answers under today's date. Values stored a day after the end of an experiment are final, because events are
-    /// not kept forever.
+    /// the answers under today's date. Values stored more than a day after the end of an experiment are final, because
+    /// events are not kept forever.
     func measure(_ measured: MeasuredExperiment, named name: String, in space: AppSpace) async throws
         -> Measurement
     {
@@ -73,35 +73,35 @@ struct ResultsReader: Sendable {
         guard var question = measured.question(named: name, in: space, at: now) else { return Measurement() }
         let metrics = question.metrics
         question.metrics = []
-        let kept = try await kept(of: measured, in: space)
-        let wanted = metrics.filter { metric in
-            !(kept[metric.name].map {
-                measured.isComplete(at: $0.asOf) || now.timeIntervalSince($0.asOf) < conversions.limits.validity
-            } ?? false)
+        let before = try await latestSums(of: measured, in: space)
+        let outdated = metrics.filter { metric in
+            guard let asOf = before[metric.name]?.asOf else { return true }
+            return !measured.isComplete(at: asOf) && now.timeIntervalSince(asOf) >= conversions.limits.validity
         }
         var problems: [String: Conversions.Problem] = [:]
-        if !wanted.isEmpty {
+        if !outdated.isEmpty {
             problems = try await conversions.sums(
-                of: wanted.map { .init(metric: $0, asOf: kept[$0.name]?.asOf) }, question,
+                of: outdated.map { .init(metric: $0, asOf: before[$0.name]?.asOf) }, question,
                 of: .init(space: space, experiment: measured.id, bucketVersion: measured.experiment.bucketVersion)
-            ) { try await keep($1, of: $0, measured, in: space, asOf: now) }
+            ) { try await store($1, of: $0, measured, in: space, asOf: now) }
         }
-        let found = try await self.kept(of: measured, in: space)
-        let isWanted = Set(wanted.map(\.name))
+
+        let after = try await latestSums(of: measured, in: space)
+        let outdatedNames = Set(outdated.map(\.name))
         return Measurement(
             metrics: metrics.map { metric in
-                let problem = problems[metric.name], asOf = found[metric.name]?.asOf
-                let isNew =
-                    !isWanted.contains(metric.name)
+                let problem = problems[metric.name], asOf = after[metric.name]?.asOf
+                let isCurrent =
+                    !outdatedNames.contains(metric.name)
                     || (asOf.map { now.timeIntervalSince($0) < conversions.limits.validity } ?? false)
                 return .init(
-                    name: metric.name, state: problem != nil ? .failed : isNew ? .current : .pending, asOf: asOf,
+                    name: metric.name, state: problem != nil ? .failed : isCurrent ? .current : .pending, asOf: asOf,
                     problem: problem)
-            }, seen: found.values.max { $0.asOf < $1.asOf }?.seen)
+            }, seen: after.values.max { $0.asOf < $1.asOf }?.seen)
     }
 
-    /// The most recent stored values of the metrics that name an event.
-    private func kept(
+    /// When the stored sums of the metrics that name an event were last updated, and the units that analytics saw.
+    private func latestSums(
         of measured: MeasuredExperiment, in space: AppSpace
     ) async throws -> [String: (asOf: Date, seen: MeasuredExperiment.Seen?)] {
         let experiment = measured.experiment
@@ -117,7 +117,7 @@ struct ResultsReader: Sendable {
     }
 
     /// Stores analytics' answer for a metric if it is plausible.
-    private func keep(
+    private func store(
         _ sums: ExperimentSums, of question: ExperimentQuestion.Metric, _ measured: MeasuredExperiment,
         in space: AppSpace, asOf date: Date
     ) async throws -> Conversions.Problem? {

@@ -32,8 +32,8 @@ final class Conversions: Sendable {
         var experiments = 4
         /// How long an answer stays valid, in seconds.
         var validity: TimeInterval = 30
-        /// How long a metric that was too expensive by itself is not asked for again, and one that was too expensive
-        /// together with others is asked for separately.
+        /// How long a metric that was too expensive by itself is skipped. One that was too expensive together with
+        /// others is asked for separately for as long.
         var pause: Duration = .seconds(300)
     }
 
@@ -45,7 +45,7 @@ final class Conversions: Sendable {
     }
 
     /// A metric that needs a new answer.
-    struct Wanted: Sendable {
+    struct OutdatedMetric: Sendable {
         var metric: ExperimentQuestion.Metric
         /// The time of the last answer; nil if there is none.
         var asOf: Date?
@@ -88,30 +88,30 @@ final class Conversions: Sendable {
     ///
     /// - Parameters:
     ///   - question: The question without its metrics.
-    ///   - keep: Stores the sums of a metric. Its errors are rethrown and end the loop.
+    ///   - store: Stores the sums of a metric. Its errors are rethrown and end the loop.
     /// - Returns: The problems by metric. Metrics that were not requested yet have neither sums nor a problem.
     func sums(
-        of wanted: [Wanted], _ question: ExperimentQuestion, of subject: Subject,
-        keep: (ExperimentQuestion.Metric, ExperimentSums) async throws -> Problem?
+        of outdated: [OutdatedMetric], _ question: ExperimentQuestion, of subject: Subject,
+        store: (ExperimentQuestion.Metric, ExperimentSums) async throws -> Problem?
     ) async throws -> [String: Problem] {
         guard begin(subject) else { return [:] }
         defer { state.withLock { _ = $0.underWay.remove(subject) } }
-        var (pieces, problems) = plan(wanted, subject)
+        var (parts, problems) = plan(outdated, subject)
         let start = ContinuousClock.now
-        var place = 0
-        while place < pieces.count, place == 0 || .now - start < limits.lastCall {
+        var index = 0
+        while index < parts.count, index == 0 || .now - start < limits.lastCall {
             var part = question
-            part.metrics = pieces[place]
-            place += 1
+            part.metrics = parts[index]
+            index += 1
             do {
                 let sums = try await answer(to: part)
-                for metric in part.metrics { problems[metric.name] = try await keep(metric, sums) }
+                for metric in part.metrics { problems[metric.name] = try await store(metric, sums) }
             } catch Problem.tooLarge {
                 remember(part.metrics, subject)
                 if part.metrics.count == 1 {
                     problems[part.metrics[0].name] = .tooLarge
                 } else {
-                    pieces += part.metrics.map { [$0] }
+                    parts += part.metrics.map { [$0] }
                 }
             } catch let problem as Problem {
                 // Further calls would fail too.
@@ -123,26 +123,26 @@ final class Conversions: Sendable {
     }
 
     /// Groups the metrics into calls. Metrics that were too expensive together are asked for separately.
-    private func plan(_ wanted: [Wanted], _ subject: Subject) -> (
-        pieces: [[ExperimentQuestion.Metric]], problems: [String: Problem]
+    private func plan(_ outdated: [OutdatedMetric], _ subject: Subject) -> (
+        parts: [[ExperimentQuestion.Metric]], problems: [String: Problem]
     ) {
         let heavy = state.withLock { state in
             state.heavy = state.heavy.filter { $0.value.until > .now }
             return state.heavy.mapValues(\.isAlone)
         }
-        var light: [ExperimentQuestion.Metric] = [], alone: [ExperimentQuestion.Metric] = [],
+        var light: [ExperimentQuestion.Metric] = [], separate: [ExperimentQuestion.Metric] = [],
             problems: [String: Problem] = [:]
-        for metric in wanted.sorted(by: { ($0.asOf ?? .distantPast) < ($1.asOf ?? .distantPast) }).map(\.metric) {
+        for metric in outdated.sorted(by: { ($0.asOf ?? .distantPast) < ($1.asOf ?? .distantPast) }).map(\.metric) {
             switch heavy[HeavyMetric(subject: subject, question: metric.text)] {
             case nil: light.append(metric)
-            case false: alone.append(metric)
+            case false: separate.append(metric)
             case true: problems[metric.name] = .tooLarge
             }
         }
-        let pieces = stride(from: 0, to: light.count, by: limits.metrics).map {
+        let parts = stride(from: 0, to: light.count, by: limits.metrics).map {
             Array(light[$0..<min($0 + limits.metrics, light.count)])
         }
-        return (pieces + alone.map { [$0] }, problems)
+        return (parts + separate.map { [$0] }, problems)
     }
 
     /// Returns false if the same experiment is already being measured, or too many are.

@@ -96,7 +96,7 @@ struct ExperimentReport: Sendable {
         ] + (seen.map(guardRails) ?? [])
     }
 
-    /// Checks that the units seen by analytics match the exposed units.
+    /// Checks that analytics saw units, and in no variation more than were exposed; a surplus of 1 % is tolerated.
     private func guardRails(_ seen: MeasuredExperiment.Seen) -> [GuardRail] {
         let all = seen.units.values.reduce(seen.multipleExposures, +)
         let surplus = experiment.variations.first { (seen.units[$0.key] ?? 0) > (units[$0.key] ?? 0) * 101 / 100 + 1 }

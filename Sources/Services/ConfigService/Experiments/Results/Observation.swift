@@ -63,8 +63,10 @@ extension ExperimentDocument.Metric {
         let other = try Self.sums(second, units, hasSquares: true, "\(field).\(otherName)")
         observation.other = other
         observation.sumOfProducts = try Self.number(value["sumOfProducts"], field + ".sumOfProducts")
-        // |cov(X, Y)| ≤ σ(X) σ(Y) by Cauchy and Schwarz. The σ of a proportion has no Bessel's correction.
-        let limit = (observation.value.variance * other.variance).squareRoot()
+        // |cov(X, Y)| ≤ σ(X) σ(Y) by Cauchy and Schwarz. The covariance has Bessel's correction, which a proportion's
+        // variance lacks.
+        let correction = kind == .proportion && units > 1 ? Double(units) / Double(units - 1) : 1
+        let limit = (observation.value.variance * correction * other.variance).squareRoot()
         guard let pair = observation.paired,
             abs(pair.covariance) <= limit * 1.01 + 1e-9 * abs(observation.sumOfProducts) / Double(max(1, units))
         else {

@@ -71,7 +71,7 @@ struct ReadTranslation: Endpoint {
             throw ServiceError(.documentNotFound, "The path must contain a language tag such as de or pt-BR.")
         }
         let space = try context.space
-        let (name, number) = try place(context.parameters.get("version") ?? "")
+        let (name, number) = try nameAndNumber(in: context.parameters.get("version") ?? "")
         let current = try await live.current(space, reaching: request.generation)
         let found = isVersioned ? current[DocumentKey(.translation, name)] : current.translations(for: name)
         guard let document = found, let tables = document.compiled as? TranslationTables else {
@@ -91,7 +91,7 @@ struct ReadTranslation: Endpoint {
     }
 
     /// The document's name and, on the versioned route, the number of its version.
-    private func place(_ text: String) throws -> (name: String, number: Int?) {
+    private func nameAndNumber(in text: String) throws -> (name: String, number: Int?) {
         guard isVersioned else { return (text, nil) }
         let parts = text.split(separator: "~", omittingEmptySubsequences: false)
         guard parts.count == 2, let number = Int(parts[1]), number > 0 else {

@@ -6,8 +6,7 @@ import Synchronization
 /// on this machine writes them, so that only deliveries in flight are sent again.
 ///
 /// Best effort: entries that the disk does not take are lost, and nothing waits for the disk. Data survives a crash of
-/// the process but not a loss of power. The writer locks the file while it lives and clears it when PostgreSQL has all
-/// its entries.
+/// the process but not a loss of power. The writer keeps the file locked and clears it when PostgreSQL has all entries.
 final class DeliveryJournal: Sendable {
     /// Above this size the file is rewritten with the pending results only. Below it, the file is truncated once none
     /// are pending.
@@ -77,17 +76,17 @@ final class DeliveryJournal: Sendable {
         }
     }
 
-    /// - Parameter isKnown: Whether PostgreSQL has all entries. The file is then deleted.
-    func end(isKnown: Bool) {
+    /// - Parameter isWritten: Whether PostgreSQL has all entries. The file is then deleted.
+    func end(isWritten: Bool) {
         state.withLock { state in
             guard state.descriptor >= 0 else { return }
-            if isKnown { unlink(state.path) }
+            if isWritten { unlink(state.path) }
             close(state.descriptor)
             state.descriptor = -1
         }
     }
 
-    deinit { end(isKnown: false) }
+    deinit { end(isWritten: false) }
 
     /// The abandoned journals of writers that have died.
     func leftoverJournals() -> [LeftoverJournal] {

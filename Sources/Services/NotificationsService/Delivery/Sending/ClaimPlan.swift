@@ -28,17 +28,17 @@ struct ClaimPlan {
         var lanes: [DeliveryLane: Int] = [:]
         for item in work where lanes[item.lane] == nil { lanes[item.lane] = ofLane(item) ?? Int.max }
         let open = Dictionary(grouping: work.filter { lanes[$0.lane, default: 0] > 0 }, by: \.lane.space)
-        let forEach = max(1, room / max(1, open.count))
+        let perSpace = max(1, room / max(1, open.count))
         var shares: [ClaimShare] = []
         for (space, items) in open {
-            var here = min(forEach, ofSpace(space))
-            let ofItem = max(1, here / items.count)
+            var left = min(perSpace, ofSpace(space))
+            let perItem = max(1, left / items.count)
             for item in items {
                 let (badge, isAtMostOnce) = traits(item.message)
-                let count = min(ofItem, here, room, lanes[item.lane, default: 0], isAtMostOnce ? onceRoom : Int.max)
+                let count = min(perItem, left, room, lanes[item.lane, default: 0], isAtMostOnce ? onceRoom : Int.max)
                 guard count > 0 else { continue }
                 shares.append(ClaimShare(message: item.message, service: item.lane.service, limit: count, badge: badge))
-                here -= count
+                left -= count
                 room -= count
                 lanes[item.lane, default: 0] -= count
                 if isAtMostOnce { onceRoom -= count }

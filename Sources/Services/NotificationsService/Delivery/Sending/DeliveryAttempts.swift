@@ -27,12 +27,12 @@ struct DeliveryAttempts: Sendable {
             return .again(after: .seconds(end.timeIntervalSince(time)), reason: Verdict.quietHours, counts: false)
         }
         if let blockingVerdict = transport.blockingVerdict(
-            device, sendCredentials, isTrial: isTrial, isKnown: claim.service == device.service)
+            device, sendCredentials, isTrial: isTrial, isServiceKnown: claim.service == device.service)
         {
             return blockingVerdict
         }
-        let place = device.host.map { Holds.Place(space: device.space, service: device.service, host: $0) }
-        let end = health.admit(device, place, at: time)
+        let host = device.host.map { Holds.Target(space: device.space, service: device.service, host: $0) }
+        let end = health.admit(device, host, at: time)
         // A trial ignores the hold, because it tests whether the hold is still justified.
         if let end, !isTrial {
             return .again(after: .seconds(end.timeIntervalSince(time)), reason: "held", counts: false)
@@ -49,7 +49,7 @@ struct DeliveryAttempts: Sendable {
             return .failed(error.reason)
         }
         let outcome = await transport.send(push, to: device, with: sendCredentials)
-        if let place { health.apply(outcome, of: place, after: now().timeIntervalSince(time)) }
+        if let host { health.apply(outcome, of: host, after: now().timeIntervalSince(time)) }
         let hold = await health.apply(outcome, device, sendCredentials)
         return Verdict(
             outcome, attempt: claim.attempt, isAtMostOnce: message.isAtMostOnce, sentAs: claim.pushID, hold: hold)

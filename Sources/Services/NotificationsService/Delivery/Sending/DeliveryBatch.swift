@@ -57,15 +57,16 @@ final class DeliveryBatch: Sendable {
         // Group by host, so that a slow host delays no other.
         let others = Dictionary(grouping: claims.filter { $0.device?.service != .apns }) { $0.device?.host ?? "" }
         await withTaskGroup { group in
-            if !apns.isEmpty { group.addTask { await self.sendAll(apns, body) } }
-            for some in others.values { group.addTask { await self.sendSome(some, body, unsent) } }
+            if !apns.isEmpty { group.addTask { await self.sendToAPNs(apns, body) } }
+            for some in others.values { group.addTask { await self.sendToHost(some, body, unsent) } }
         }
         end()
     }
 
     /// The group discards its results, so the last delivery ends the loop that waits for a stop.
-    private func sendAll(_ claims: [ClaimedDelivery], _ body: @escaping @Sendable (ClaimedDelivery) async -> Void) async
-    {
+    private func sendToAPNs(
+        _ claims: [ClaimedDelivery], _ body: @escaping @Sendable (ClaimedDelivery) async -> Void
+    ) async {
         left.store(claims.count, ordering: .relaxed)
         await withDiscardingTaskGroup { group in
             for claim in claims {
@@ -78,7 +79,7 @@ final class DeliveryBatch: Sendable {
         }
     }
 
-    private func sendSome(
+    private func sendToHost(
         _ claims: [ClaimedDelivery], _ body: @escaping @Sendable (ClaimedDelivery) async -> Void,
         _ unsent: @Sendable (ClaimedDelivery) -> Void
     ) async {

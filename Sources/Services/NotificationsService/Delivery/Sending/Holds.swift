@@ -7,7 +7,7 @@ import Foundation
 /// that is down is not flooded.
 struct Holds {
     /// The target that a hold applies to.
-    struct Place: Hashable, Sendable {
+    struct Target: Hashable, Sendable {
         /// Nil applies the hold to all spaces.
         var space: Int32?
         var service: PushService
@@ -30,55 +30,55 @@ struct Holds {
     private static let trialDelay: TimeInterval = 5
     /// A hold is dropped this long after its end if its trials have had no outcome.
     private static let trialLifetime: TimeInterval = 120
-    private static let maximumPlaces = 2_000
+    private static let maximumTargets = 2_000
 
-    private var holds: [Place: Hold] = [:]
+    private var holds: [Target: Hold] = [:]
 
     var isEmpty: Bool { holds.isEmpty }
 
     /// - Parameter delay: The delay that the service requested; doubled holds do not exceed it.
     /// - Returns: The length of the hold.
-    mutating func backOff(_ place: Place, upTo delay: TimeInterval, at now: Date) -> TimeInterval {
+    mutating func backOff(_ target: Target, upTo delay: TimeInterval, at now: Date) -> TimeInterval {
         // Answers to deliveries sent before the hold carry no new information.
-        if let hold = holds[place], hold.until > now { return hold.until.timeIntervalSince(now) }
-        let times = holds[place]?.times ?? 0
+        if let hold = holds[target], hold.until > now { return hold.until.timeIntervalSince(now) }
+        let times = holds[target]?.times ?? 0
         let length = min(max(delay, Self.first), Self.first * Double(1 << min(times, 16)))
-        if holds.count >= Self.maximumPlaces { holds = holds.filter { $0.value.until > now } }
-        if holds.count < Self.maximumPlaces || holds[place] != nil {
-            holds[place] = Hold(until: now + length, times: times + 1)
+        if holds.count >= Self.maximumTargets { holds = holds.filter { $0.value.until > now } }
+        if holds.count < Self.maximumTargets || holds[target] != nil {
+            holds[target] = Hold(until: now + length, times: times + 1)
         }
         return length
     }
 
-    /// Ends the holds of places that accepted something.
-    mutating func clear(_ places: [Place]) {
+    /// Ends the holds of targets that accepted something.
+    mutating func clear(_ targets: [Target]) {
         guard !holds.isEmpty else { return }
-        for place in places { holds[place] = nil }
+        for target in targets { holds[target] = nil }
     }
 
     /// The time until which the space sends nothing through the service; nil if it is not held.
     func end(_ space: Int32, _ service: PushService, isSandbox: Bool, at now: Date) -> Date? {
         guard !holds.isEmpty else { return nil }
-        let places = [
-            Place(space: space, service: service, isSandbox: isSandbox),
-            Place(space: nil, service: service, isSandbox: isSandbox),
+        let targets = [
+            Target(space: space, service: service, isSandbox: isSandbox),
+            Target(space: nil, service: service, isSandbox: isSandbox),
         ]
-        return places.compactMap { holds[$0]?.until }.filter { $0 > now }.max()
+        return targets.compactMap { holds[$0]?.until }.filter { $0 > now }.max()
     }
 
-    /// The time until which the next delivery to the place must wait; nil if it may be sent.
+    /// The time until which the next delivery to the target must wait; nil if it may be sent.
     ///
-    /// For places that `limit` does not count, such as hosts. After a hold a few deliveries are admitted, and the
+    /// For targets that `limit` does not count, such as hosts. After a hold a few deliveries are admitted, and the
     /// others wait for the outcome of those.
-    mutating func admit(_ place: Place, at now: Date) -> Date? {
-        guard !holds.isEmpty, let hold = holds[place] else { return nil }
+    mutating func admit(_ target: Target, at now: Date) -> Date? {
+        guard !holds.isEmpty, let hold = holds[target] else { return nil }
         if hold.until > now { return hold.until }
         guard hold.until + Self.trialLifetime > now else {
-            holds[place] = nil
+            holds[target] = nil
             return nil
         }
         guard hold.tried < Self.trialCount else { return now + Self.trialDelay }
-        holds[place]?.tried += 1
+        holds[target]?.tried += 1
         return nil
     }
 
@@ -91,8 +91,8 @@ struct Holds {
     func limit(_ space: Int32, _ services: [PushService], at now: Date) -> Int? {
         guard !holds.isEmpty else { return nil }
         let limits = services.map { service in
-            let own = holds.filter { place, _ in
-                place.service == service && !place.isSandbox && place.host == nil && (place.space ?? space) == space
+            let own = holds.filter { target, _ in
+                target.service == service && !target.isSandbox && target.host == nil && (target.space ?? space) == space
             }.values
             return own.contains { $0.until > now } ? 0 : own.isEmpty ? Int.max : Self.trialCount
         }

@@ -35,7 +35,7 @@ final class PushHealth: Sendable {
     /// The time until which a delivery to the device must wait; nil if it may be sent.
     ///
     /// - Parameter host: The web push host of the device.
-    func admit(_ device: Device, _ host: Holds.Place?, at time: Date) -> Date? {
+    func admit(_ device: Device, _ host: Holds.Target?, at time: Date) -> Date? {
         state.withLock { state in
             state.holds.end(device.space, device.service, isSandbox: device.isSandbox, at: time)
                 ?? host.flatMap { state.holds.admit($0, at: time) }
@@ -49,8 +49,8 @@ final class PushHealth: Sendable {
     func apply(_ outcome: PushOutcome, _ device: Device, _ sendCredentials: PushTransport.SendCredentials) async
         -> Duration?
     {
-        let own = Holds.Place(space: device.space, service: device.service, isSandbox: device.isSandbox)
-        let everybody = Holds.Place(space: nil, service: device.service, isSandbox: device.isSandbox)
+        let own = Holds.Target(space: device.space, service: device.service, isSandbox: device.isSandbox)
+        let everybody = Holds.Target(space: nil, service: device.service, isSandbox: device.isSandbox)
         let lane = DeliveryLane(space: device.space, service: device.service)
         if outcome.provesCredential, sendCredentials.current.isBroken(device.service.credential) {
             await markGood(device)
@@ -83,7 +83,7 @@ final class PushHealth: Sendable {
     /// while; any other answer clears the hold.
     ///
     /// - Parameter time: The time until the answer, in seconds.
-    func apply(_ outcome: PushOutcome, of host: Holds.Place, after time: TimeInterval) {
+    func apply(_ outcome: PushOutcome, of host: Holds.Target, after time: TimeInterval) {
         let now = now()
         state.withLock { state in
             switch outcome {
@@ -134,11 +134,11 @@ final class PushHealth: Sendable {
         !["cancelled", "shut-down", "queue-full"].contains(reason)
     }
 
-    private func hold(_ place: Holds.Place, upTo delay: TimeInterval) -> (length: Duration, isNew: Bool) {
+    private func hold(_ target: Holds.Target, upTo delay: TimeInterval) -> (length: Duration, isNew: Bool) {
         let time = now()
         return state.withLock { state in
-            let isNew = state.holds.end(place.space ?? 0, place.service, isSandbox: place.isSandbox, at: time) == nil
-            return (.seconds(state.holds.backOff(place, upTo: delay, at: time)), isNew)
+            let isNew = state.holds.end(target.space ?? 0, target.service, isSandbox: target.isSandbox, at: time) == nil
+            return (.seconds(state.holds.backOff(target, upTo: delay, at: time)), isNew)
         }
     }
 

@@ -21,16 +21,17 @@ struct PushTransport: Sendable {
     ///
     /// - Parameters:
     ///   - isTrial: Whether a broken credential is to be tested.
-    ///   - isKnown: Whether the queue knows the device's service, and therefore skips it while the credential is
+    ///   - isServiceKnown: Whether the queue knows the device's service, and therefore skips it while the credential is
     ///     broken.
-    func blockingVerdict(_ device: Device, _ sendCredentials: SendCredentials, isTrial: Bool, isKnown: Bool) -> Verdict?
-    {
+    func blockingVerdict(
+        _ device: Device, _ sendCredentials: SendCredentials, isTrial: Bool, isServiceKnown: Bool
+    ) -> Verdict? {
         let kind = device.service.credential
         guard sendCredentials.current.versions[kind] != nil else { return .failed("no-credential") }
         guard !sendCredentials.current.canSend(by: device.service),
             !(isTrial && sendCredentials.current.has(device.service))
         else { return nil }
-        let delay = isKnown ? Verdict.notSentDelay : .seconds(300) * Double.random(in: 1...1.3)
+        let delay = isServiceKnown ? Verdict.notSentDelay : .seconds(300) * Double.random(in: 1...1.3)
         return .again(after: delay, reason: "credential-broken", counts: false)
     }
 

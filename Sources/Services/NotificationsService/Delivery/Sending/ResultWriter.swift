@@ -30,7 +30,7 @@ struct ResultWriter: Sendable {
         }
     }
 
-    func end() { journal?.end(isKnown: inFlight.count == 0) }
+    func end() { journal?.end(isWritten: inFlight.count == 0) }
 
     func finish(_ claim: ClaimedDelivery, _ verdict: Verdict) {
         metrics.count(verdict)

@@ -54,7 +54,7 @@ struct TokenRateBreaker {
         return trips
     }
 
-    /// Takes the tokens that are now known to be bad themselves.
+    /// Removes and returns the tokens that are now known to be bad themselves.
     mutating func take(at now: Date) -> [GoneToken] {
         var taken: [GoneToken] = []
         for (space, record) in records {

@@ -32,9 +32,9 @@ struct CredentialStore: Sendable {
         let sealed = try sealing.seal(value: content, for: Self.label(kind, space))
         let rows = try await postgres.query(
             """
-            WITH told AS (SELECT pg_notify(\(PushCredentials.channel), \(String(space)))), put AS (
+            WITH notified AS (SELECT pg_notify(\(PushCredentials.channel), \(String(space)))), put AS (
                 INSERT INTO notifications.credentials (space, kind, shown, sealed, author)
-                SELECT \(space), \(kind.rawValue), \(PostgresJSON(content.shown.text)), \(sealed), \(author.text) FROM told
+                SELECT \(space), \(kind.rawValue), \(PostgresJSON(content.shown.text)), \(sealed), \(author.text) FROM notified
                 ON CONFLICT (space, kind) DO UPDATE SET shown = excluded.shown, sealed = excluded.sealed, author = excluded.author,
                     updated = greatest(clock_timestamp(), credentials.updated + interval '1 microsecond'), broken = NULL, broken_reason = NULL, next_try = NULL
                 RETURNING \(Self.columns))

@@ -19,8 +19,8 @@ struct InstallationHousekeeping: PeriodicWork {
     func work() async throws { try await prune() }
 
     func prune() async throws {
-        var place: (space: Int32, id: UUID)? = (0, UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
-        while let (space, id) = place, !Task.isCancelled {
+        var cursor: (space: Int32, id: UUID)? = (0, UUID(uuid: (0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0)))
+        while let (space, id) = cursor, !Task.isCancelled {
             let rows = try await postgres.query(
                 """
                 WITH page AS (
@@ -31,7 +31,7 @@ struct InstallationHousekeeping: PeriodicWork {
                     WHERE i.space = page.space AND i.id = page.id AND i.seen < now() - make_interval(days => \(Int32(days))))
                 SELECT space, id FROM page ORDER BY space DESC, id DESC LIMIT 1
                 """)
-            place = try rows.first.map { (try $0.decode(0), try $0.decode(1)) }
+            cursor = try rows.first.map { (try $0.decode(0), try $0.decode(1)) }
         }
     }
 }

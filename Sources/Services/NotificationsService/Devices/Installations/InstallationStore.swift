@@ -6,7 +6,7 @@ import MartletPostgres
 
 /// The installations of apps on devices.
 struct InstallationStore: Sendable {
-    /// The limit per user. One more signs out the installation that was not seen for the longest time.
+    /// The limit per user. A further one signs out the installation that was not seen for the longest time.
     static let maximumPerUser = 50
 
     let postgres: PostgresClient
@@ -56,18 +56,18 @@ struct InstallationStore: Sendable {
                 {
                     try await Self.takeToken(push, for: claim, transaction)
                 }
-                let kept = try await Self.keep(installation, claim, hasToken: hasToken, transaction)
+                let stored = try await Self.store(installation, claim, hasToken: hasToken, transaction)
                 // PostgreSQL expands numbers: 1e300 is stored with 301 digits.
-                guard kept.attributes.text.utf8.count <= InstallationFields.maximumAttributesSizeInBytes else {
+                guard stored.attributes.text.utf8.count <= InstallationFields.maximumAttributesSizeInBytes else {
                     throw ServiceError(
                         .invalidBody,
                         "Expected at most \(InstallationFields.maximumAttributesSizeInBytes) bytes, counting numbers without exponents.",
                         field: "attributes")
                 }
-                if let user = kept.userID, user != known?.userID {
-                    try await Self.signOutOldest(of: user, except: kept.id, in: claim.space, transaction)
+                if let user = stored.userID, user != known?.userID {
+                    try await Self.signOutOldest(of: user, except: stored.id, in: claim.space, transaction)
                 }
-                return (kept, known == nil)
+                return (stored, known == nil)
             }
         } catch let error as PostgresError where error.sqlState?.hasPrefix("22") == true {
             throw ServiceError(
@@ -106,7 +106,7 @@ struct InstallationStore: Sendable {
             """)
     }
 
-    private static func keep(
+    private static func store(
         _ it: Installation, _ claim: InstallationAccess.Claim, hasToken: Bool, _ transaction: PostgresTransaction
     ) async throws -> Installation {
         let service = it.push?.service ?? it.platform.services.first ?? .fcm

@@ -39,13 +39,13 @@ struct PushAddress: Sendable, Equatable {
             let expected = PushService.allCases.map(\.rawValue).joined(separator: ", ")
             throw ServiceError.unexpectedMember("service", expected: "one of \(expected)", found: name)
         }
-        let foreign: Set<String> =
+        let notAllowed: Set<String> =
             switch service {
             case .apns: ["subscription"]
             case .fcm: ["sandbox", "bundleId", "subscription"]
             case .webpush: ["token", "sandbox", "bundleId"]
             }
-        for name in foreign.sorted() where fields[name] != nil {
+        for name in notAllowed.sorted() where fields[name] != nil {
             throw ServiceError(.invalidBody, "This is not allowed with \(service.rawValue).", field: name)
         }
         switch service {

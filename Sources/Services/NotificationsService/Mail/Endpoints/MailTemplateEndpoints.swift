@@ -66,7 +66,7 @@ struct ReadMailTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
-        let name = try context.chosenName
+        let name = try context.pathName
         let templates = try await mail.templates.all(name, in: space)
         guard !templates.isEmpty else { throw ServiceError(.templateNotFound) }
         return try .template(name, templates)
@@ -111,7 +111,7 @@ struct ReplaceMailTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.notifications(may: .update, mail.spaces)
-        let name = try context.chosenName
+        let name = try context.pathName
         let language = try request.templateLanguage ?? "en"
         let fields = try await BodyFields(request, ["subject", "text", "html"], upTo: MailOrder.maximumBodySizeInBytes)
         let words = MailContent.Words(
@@ -141,7 +141,7 @@ struct DeleteMailTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, mail.spaces)
-        let name = try context.chosenName
+        let name = try context.pathName
         guard try await mail.templates.remove(name, try request.templateLanguage, in: space) else {
             throw ServiceError(.templateNotFound)
         }

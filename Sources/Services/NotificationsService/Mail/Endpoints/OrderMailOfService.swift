@@ -24,7 +24,7 @@ struct OrderMailOfService: Endpoint {
 
     let mail: Mail
 
-    private struct Wanted {
+    private struct RequestedMail {
         var origin: String
         var to: EmailAddress
         var content: MailContent
@@ -43,18 +43,18 @@ struct OrderMailOfService: Endpoint {
         else {
             throw ServiceError(.invalidBody, "App or environment is not valid.", field: "app")
         }
-        let wanted = try Self.mails(fields, environment)
+        let requested = try Self.mails(fields, environment)
         let space = try await mail.spaces.space(of: app, environment)
         guard try await mail.senders.transport(of: space) != nil else { return try .encoding(Answer(canSend: false)) }
-        for wanted in wanted {
-            let order = MailOrder(to: [.address(wanted.to)], wanted.content, author: .service, origin: wanted.origin)
+        for item in requested {
+            let order = MailOrder(to: [.address(item.to)], item.content, author: .service, origin: item.origin)
             _ = try await mail.orders.place(order, in: space)
         }
         return try .encoding(
-            Answer(canSend: true, mails: try await mail.mails.outcomes(of: wanted.map(\.origin), in: space)))
+            Answer(canSend: true, mails: try await mail.mails.outcomes(of: requested.map(\.origin), in: space)))
     }
 
-    private static func mails(_ fields: BodyFields, _ environment: AppEnvironment) throws -> [Wanted] {
+    private static func mails(_ fields: BodyFields, _ environment: AppEnvironment) throws -> [RequestedMail] {
         guard case .array(let elements)? = fields["mails"], elements.count <= maximumMails else {
             throw ServiceError(.invalidBody, "Expected an array of at most \(maximumMails) mails.", field: "mails")
         }
@@ -74,7 +74,7 @@ struct OrderMailOfService: Endpoint {
                 "subject": String(try mail.requiredString("subject").prefix(maximumSubjectLength)), "text": text,
             ]
             let address = try EmailAddress(try mail.requiredString("to"), field: "to")
-            return Wanted(origin: "service:" + origin, to: address, content: content)
+            return RequestedMail(origin: "service:" + origin, to: address, content: content)
         }
     }
 }

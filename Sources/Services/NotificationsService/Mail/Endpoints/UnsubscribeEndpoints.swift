@@ -108,20 +108,19 @@ struct ListUnsubscribed: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, mail.spaces)
         let limit = try context.integer("limit")
-        let place = try request.uri.queryParameters["cursor"].map { cursor in
+        let position = try request.uri.queryParameters["cursor"].map { cursor in
             // None of the parts contains a space.
             let parts = cursor.split(separator: " ", omittingEmptySubsequences: false).map(String.init)
             guard parts.count == 3 else {
                 throw ServiceError(.invalidParameter, "This cursor did not come from an earlier page.", field: "cursor")
             }
-            return UnsubscribedStore.Place(address: parts[0], topic: parts[1], user: parts[2])
+            return UnsubscribedStore.Position(address: parts[0], topic: parts[1], user: parts[2])
         }
         let list = try await mail.unsubscribed.list(
-            request.unsubscribedFilter, after: place, limit: limit + 1, in: space)
+            request.unsubscribedFilter, after: position, limit: limit + 1, in: space)
         let page = list.prefix(limit)
-        return .page(
-            page.map(\.json),
-            next: list.count > limit ? page.last.map { "\($0.place.address) \($0.place.topic) \($0.place.user)" } : nil)
+        let last = list.count > limit ? page.last?.position : nil
+        return .page(page.map(\.json), next: last.map { "\($0.address) \($0.topic) \($0.user)" })
     }
 }
 

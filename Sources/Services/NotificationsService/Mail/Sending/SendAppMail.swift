@@ -46,7 +46,7 @@ struct SendAppMail: JobHandler {
             let begun = ContinuousClock.now
             var didAnswer: Bool?
             defer { if let transport { slots.leave(transport.server.name, didAnswer: didAnswer, since: begun) } }
-            guard let mail = try await mails.take(in: space) else { return JobNoResult() }
+            guard let mail = try await mails.claim(in: space) else { return JobNoResult() }
             didAnswer = try await send(mail, transport, in: space)
         } while ContinuousClock.now - start < Self.timeSlice
         throw JobPostponement(by: .zero)
@@ -73,7 +73,7 @@ struct SendAppMail: JobHandler {
                 metadata: ["space.id": "\(space.id)", "error.cause": "\(error)"])
             return error.isAnswer
         } catch let error where error is OutgoingFailure || error is ServiceCalls.Failure {
-            try await mails.giveBack(mail, reason: "users not reached", for: Self.authRetryDelay)
+            try await mails.release(mail, reason: "users not reached", for: Self.authRetryDelay)
             throw JobPostponement(by: Self.authRetryDelay)
         } catch let error where !(error is CancellationError || error is PostgresError) {
             // Record the failure, so that the mail is retried later without delaying others.

@@ -45,7 +45,7 @@ extension MailStore {
     /// is not lost if the process dies.
     ///
     /// - Returns: Nil if nothing is due.
-    func take(in space: Space) async throws -> QueuedMail? {
+    func claim(in space: Space) async throws -> QueuedMail? {
         try await postgres.query(
             """
             UPDATE notifications.mails AS m SET attempts = m.attempts + 1,
@@ -64,7 +64,7 @@ extension MailStore {
     }
 
     /// Returns the mail to the queue without counting the attempt; it is due again after `delay`.
-    func giveBack(_ mail: QueuedMail, reason: String, for delay: Duration) async throws {
+    func release(_ mail: QueuedMail, reason: String, for delay: Duration) async throws {
         try await postgres.execute(
             """
             UPDATE notifications.mails SET attempts = attempts - 1, reason = \(reason), due = now() + make_interval(secs => \(Double(delay.components.seconds)))

@@ -83,7 +83,7 @@ struct MailStore: Sendable {
 
     /// JSON objects, newest first.
     func list(_ filter: Filter, limit: Int, in space: Space) async throws -> [(id: UUID, json: String)] {
-        var conditions: PostgresQuery = "m.space = \(space.id) AND \(Self.isApps)"
+        var conditions: PostgresQuery = "m.space = \(space.id) AND \(Self.isOfApp)"
         if let state = filter.state { conditions.append(" AND m.state = \(state)" as PostgresQuery) }
         if let address = filter.address { conditions.append(" AND m.address = \(address)" as PostgresQuery) }
         if let user = filter.user { conditions.append(" AND m.user_id = \(user)" as PostgresQuery) }
@@ -96,12 +96,12 @@ struct MailStore: Sendable {
 
     func read(_ id: UUID, in space: Space) async throws -> String? {
         try await postgres.query(
-            "SELECT \(Self.json) FROM notifications.mails AS m WHERE m.space = \(space.id) AND m.id = \(id) AND \(Self.isApps)"
+            "SELECT \(Self.json) FROM notifications.mails AS m WHERE m.space = \(space.id) AND m.id = \(id) AND \(Self.isOfApp)"
         ).first?.decode(0)
     }
 
     /// Excludes mail that other services send to staff, whose addresses the app must not see.
-    private static let isApps: PostgresQuery = "NOT coalesce(starts_with(m.origin, 'service:'), FALSE)"
+    private static let isOfApp: PostgresQuery = "NOT coalesce(starts_with(m.origin, 'service:'), FALSE)"
 
     static let json: PostgresQuery = """
         jsonb_build_object('id', m.id, 'to', m.address, 'user', m.user_id, 'topic', m.topic, 'template', m.template, 'state', m.state, 'reason', m.reason,

@@ -30,28 +30,31 @@ struct UnsubscribedStore: Sendable {
     }
 
     /// The position after the last entry of a page.
-    struct Place: Sendable {
+    struct Position: Sendable {
         var address: String
         var topic: String
         /// Empty if the entry belongs to no user.
         var user: String
     }
 
-    /// Entries ordered by address, topic and user, starting after `place`.
-    func list(_ filter: Filter, after place: Place?, limit: Int, in space: Space) async throws -> [(
-        place: Place, json: String
+    /// Entries ordered by address, topic and user, starting after `position`.
+    func list(_ filter: Filter, after position: Position?, limit: Int, in space: Space) async throws -> [(
+        position: Position, json: String
     )] {
-        let position: PostgresQuery =
-            place.map { "AND (u.address, u.topic, coalesce(u.user_id, '')) > (\($0.address), \($0.topic), \($0.user))" }
-            ?? ""
+        let condition: PostgresQuery =
+            position.map {
+                "AND (u.address, u.topic, coalesce(u.user_id, '')) > (\($0.address), \($0.topic), \($0.user))"
+            } ?? ""
         return try await postgres.query(
             """
             SELECT u.address, u.topic, coalesce(u.user_id, ''), jsonb_build_object('address', u.address, 'topic', u.topic, 'user', u.user_id,
                 'since', \(PostgresQuery.rfc3339("u.since")))::text
-            FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) AND \(filter.condition) \(position)
+            FROM notifications.unsubscribed AS u WHERE u.space = \(space.id) AND \(filter.condition) \(condition)
             ORDER BY u.address, u.topic, coalesce(u.user_id, '') LIMIT \(limit)
             """
-        ).map { (Place(address: try $0.decode(0), topic: try $0.decode(1), user: try $0.decode(2)), try $0.decode(3)) }
+        ).map {
+            (Position(address: try $0.decode(0), topic: try $0.decode(1), user: try $0.decode(2)), try $0.decode(3))
+        }
     }
 
     /// Deletes entries. With an address, also deletes the digests that remained after an erasure.

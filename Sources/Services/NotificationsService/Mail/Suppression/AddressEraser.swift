@@ -1,7 +1,7 @@
 import MartletPostgres
 
-/// Erases addresses from the unsubscribe and suppression lists and keeps a digest of each. The entries thus stay in
-/// effect without the address being stored.
+/// Erases addresses from the unsubscribe and suppression lists and keeps a digest of each, so that the entries stay in
+/// effect.
 struct AddressEraser: Sendable {
     /// The number of rows per list and transaction.
     static let rowsPerSlice = 500
@@ -46,14 +46,14 @@ struct AddressEraser: Sendable {
                 RETURNING address
                 """
             ).map { try $0.decode(0, as: String.self) }
-            let kept =
+            let digests =
                 topics.map { (digest.text(of: $0.address, in: space), "unsubscribed", $0.topic) }
                 + addresses.map { (digest.text(of: $0, in: space), "suppressed", "") }
-            if !kept.isEmpty {
+            if !digests.isEmpty {
                 try await transaction.execute(
                     """
                     INSERT INTO notifications.mail_forgotten (space, digest, kind, topic)
-                    SELECT \(space), k.* FROM unnest(\(kept.map(\.0)), \(kept.map(\.1)), \(kept.map(\.2))) AS k ON CONFLICT DO NOTHING
+                    SELECT \(space), k.* FROM unnest(\(digests.map(\.0)), \(digests.map(\.1)), \(digests.map(\.2))) AS k ON CONFLICT DO NOTHING
                     """)
             }
             return (topics.count, addresses.count)

@@ -14,7 +14,8 @@ struct Audience: Sendable, Equatable {
     static let maximumInstallations = 1_000
     static let maximumUsers = 1_000
     static let maximumChannels = 100
-    /// The limit for excluded users. A rule may exclude 10,000 users, and as many who already got the message by name.
+    /// The limit for excluded users. A rule's message to channels excludes up to 10,000 users, and up to 10,000 to whom
+    /// the rule also sends directly.
     static let maximumExceptUsers = 20_000
     /// The maximum size of a channel name or user id, in bytes.
     static let maximumNameLength = 200

@@ -29,36 +29,36 @@ struct AudienceCounter: Sendable {
         isExact: Bool, in space: Space
     ) async throws -> Count {
         let criteria = try AudienceCriteria(audiences, content: content, services: services, at: now())
-        let most = isExact ? Int.max : Self.maximumExamined
+        let maximum = isExact ? Int.max : Self.maximumExamined
         if criteria.isPlain {
-            let limit: PostgresQuery = isExact ? "" : "LIMIT \(most + 1)"
+            let limit: PostgresQuery = isExact ? "" : "LIMIT \(maximum + 1)"
             let rows = try await postgres.query(
                 """
                 SELECT count(*) FROM (
                     SELECT FROM notifications.installations AS i WHERE i.space = \(space.id) \(criteria.filter) \(limit)) AS found
                 """, timeout: Self.timeLimit)
             let count = try rows[0].decode(0, as: Int.self)
-            return Count(count: min(count, most), isExact: count <= most)
+            return Count(count: min(count, maximum), isExact: count <= maximum)
         }
-        return try await walk(criteria, most, in: space)
+        return try await countByPages(criteria, maximum, in: space)
     }
 
-    private func walk(_ criteria: AudienceCriteria, _ most: Int, in space: Space) async throws -> Count {
+    private func countByPages(_ criteria: AudienceCriteria, _ maximum: Int, in space: Space) async throws -> Count {
         let end = ContinuousClock.now + Self.timeLimit
         let limit = criteria.readsAttributes ? MessagePlanner.pageSizeWithAttributes : MessagePlanner.pageSize
-        var count = 0, looked = 0
-        var place: UUID?
-        while looked < most, .now < end {
-            let after: PostgresQuery = place.map { "AND i.id > \($0)" } ?? ""
+        var count = 0, examined = 0
+        var lastID: UUID?
+        while examined < maximum, .now < end {
+            let after: PostgresQuery = lastID.map { "AND i.id > \($0)" } ?? ""
             let page = try await postgres.query(
                 """
                 SELECT \(criteria.columns) FROM notifications.installations AS i WHERE i.space = \(space.id) \(criteria.filter) \(after)
                 ORDER BY i.id LIMIT \(limit)
                 """, timeout: Self.timeLimit)
             count += try page.count { try criteria.candidate($0) != nil }
-            looked += page.count
+            examined += page.count
             guard page.count == limit, let last = page.last else { return Count(count: count, isExact: true) }
-            place = try last.decode(0, as: UUID.self)
+            lastID = try last.decode(0, as: UUID.self)
         }
         return Count(count: count, isExact: false)
     }

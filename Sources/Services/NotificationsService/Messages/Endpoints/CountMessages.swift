@@ -50,7 +50,6 @@ struct CountMessages: Endpoint {
 }
 
 extension MessageStore.Interval {
-    /// - Throws: `invalid-parameter`.
     fileprivate var defaultSteps: Int {
         switch self {
         case .day: 30

@@ -44,7 +44,7 @@ struct ReadSegment: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        guard let segment = try await messages.segments.find(try context.chosenName, in: space) else {
+        guard let segment = try await messages.segments.find(try context.pathName, in: space) else {
             throw ServiceError(.segmentNotFound)
         }
         return .json(segment.text)
@@ -71,7 +71,7 @@ struct ReplaceSegment: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.notifications(may: .update, messages.spaces)
-        let name = try context.chosenName
+        let name = try context.pathName
         let fields = try await BodyFields(request, ["audience"])
         guard let audience = fields.object("audience") else {
             throw ServiceError(.invalidBody, "This field is required.", field: "audience")
@@ -101,7 +101,7 @@ struct DeleteSegment: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, messages.spaces)
-        guard try await messages.segments.remove(try context.chosenName, in: space) else {
+        guard try await messages.segments.remove(try context.pathName, in: space) else {
             throw ServiceError(.segmentNotFound)
         }
         return Response(status: .noContent)
@@ -133,7 +133,7 @@ struct PreviewSegment: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        let audience = try await messages.segments.audience(try context.chosenName, field: nil, in: space)
+        let audience = try await messages.segments.audience(try context.pathName, field: nil, in: space)
         return .json(
             try await messages.counter.count([audience], isExact: try request.flag("exact"), in: space).json.text)
     }

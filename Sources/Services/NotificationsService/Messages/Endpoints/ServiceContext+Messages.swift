@@ -15,7 +15,7 @@ extension ServiceContext {
     /// The `:name` in the path, of a template or a segment.
     ///
     /// - Throws: `invalid-name`.
-    var chosenName: String {
+    var pathName: String {
         get throws {
             guard let name = parameters.get("name"), name.wholeMatch(of: /[A-Za-z0-9][A-Za-z0-9._-]{0,63}/) != nil
             else {

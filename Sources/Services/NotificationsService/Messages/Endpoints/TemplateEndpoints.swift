@@ -45,7 +45,7 @@ struct ReadTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .read, messages.spaces)
-        guard let template = try await messages.templates.find(try context.chosenName, in: space) else {
+        guard let template = try await messages.templates.find(try context.pathName, in: space) else {
             throw ServiceError(.templateNotFound)
         }
         return .json(template.text)
@@ -72,7 +72,7 @@ struct ReplaceTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, author) = try await context.notifications(may: .update, messages.spaces)
-        let name = try context.chosenName
+        let name = try context.pathName
         let fields = try await BodyFields(request, ["content"], upTo: MessageRequest.maximumBodySize)
         guard let content = fields.object("content") else {
             throw ServiceError(.invalidBody, "This field is required.", field: "content")
@@ -102,7 +102,7 @@ struct DeleteTemplate: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (space, _) = try await context.notifications(may: .delete, messages.spaces)
-        guard try await messages.templates.remove(try context.chosenName, in: space) else {
+        guard try await messages.templates.remove(try context.pathName, in: space) else {
             throw ServiceError(.templateNotFound)
         }
         return Response(status: .noContent)

@@ -24,7 +24,7 @@ extension MessagePlanner {
             WHERE d.message = \(message.id) AND d.state = 'queued' \(place) ORDER BY d.installation LIMIT \(Self.pageSize) FOR NO KEY UPDATE OF d
             """, timeout: .seconds(60)
         ).map { Candidate(installation: try $0.decode(0), timeZone: try $0.decode(2), service: try $0.decode(1)) }
-        let kept = try await capped(page, message, transaction)
+        let kept = try await belowCap(page, message, transaction)
         try await setTimes(of: kept, message, transaction)
         try await drop(Set(page.map(\.installation)).subtracting(kept.map(\.installation)), of: message, transaction)
         return page.count < Self.pageSize ? nil : page.last?.installation

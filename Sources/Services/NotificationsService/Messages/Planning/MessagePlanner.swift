@@ -29,7 +29,7 @@ struct MessagePlanner: Sendable {
             SELECT \(criteria.columns) FROM notifications.installations AS i
             WHERE i.space = \(message.space) \(criteria.filter) \(after(message.plannedTo)) ORDER BY i.id LIMIT \(limit)
             """, timeout: .seconds(60))
-        let found = try await capped(try page.compactMap { try criteria.candidate($0) }, message, transaction)
+        let found = try await belowCap(try page.compactMap { try criteria.candidate($0) }, message, transaction)
         try await queue(found, message, transaction)
         let isLast = page.count < limit
         try await transaction.execute(
@@ -46,9 +46,9 @@ struct MessagePlanner: Sendable {
 
     private func after(_ installation: UUID?) -> PostgresQuery { installation.map { "AND i.id > \($0)" } ?? "" }
 
-    /// Removes devices that have reached the message's cap. The lock serializes messages with a cap, so that each
+    /// The devices that have not reached the message's cap. The lock serializes messages with a cap, so that each
     /// counts the deliveries planned by the others.
-    func capped(_ candidates: [Candidate], _ message: Message, _ transaction: PostgresTransaction) async throws
+    func belowCap(_ candidates: [Candidate], _ message: Message, _ transaction: PostgresTransaction) async throws
         -> [Candidate]
     {
         guard let cap = message.timing.cap, !candidates.isEmpty else { return candidates }

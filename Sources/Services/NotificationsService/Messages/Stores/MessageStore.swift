@@ -51,7 +51,7 @@ struct MessageStore: Sendable {
             """
         ).first
         guard let message = try row.map({ try Message($0) }) else {
-            return (try await first(order, in: space, transaction), false)
+            return (try await earlier(order, in: space, transaction), false)
         }
         return (try await plan(message, order, transaction), true)
     }
@@ -69,7 +69,7 @@ struct MessageStore: Sendable {
         return message
     }
 
-    private func first(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws
+    private func earlier(_ order: MessageOrder, in space: Space, _ transaction: PostgresTransaction) async throws
         -> Message
     {
         let rows = try await transaction.query(
@@ -79,7 +79,7 @@ struct MessageStore: Sendable {
             throw ServiceError(.conflict, "A message with the same origin is being created. Try again.")
         }
         let digest = try row.decode(Message.columnCount, as: [UInt8]?.self)
-        if let wanted = order.originDigest, wanted != digest { throw ServiceError(.idempotencyKeyReused) }
+        if let expected = order.originDigest, expected != digest { throw ServiceError(.idempotencyKeyReused) }
         return try Message(row)
     }
 

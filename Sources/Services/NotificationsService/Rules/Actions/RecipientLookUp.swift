@@ -47,17 +47,17 @@ final class RecipientLookUp {
         }
         var except: [String] = []
         for path in recipients.except { except += try await ids(at: path, facts) }
-        var isLeftOut = Set(except)
+        var excluded = Set(except)
         // Excluding fewer users than requested would be worse than notifying no one.
-        guard isLeftOut.count <= Recipients.maximumUsers else {
+        guard excluded.count <= Recipients.maximumUsers else {
             throw RuleFailure("More than \(Recipients.maximumUsers) users would be excluded.")
         }
         if !users.isEmpty || !found.channels.isEmpty {
-            isLeftOut.formUnion(try await blockers(of: facts.value(at: "actor")))
+            excluded.formUnion(try await blockers(of: facts.value(at: "actor")))
         }
-        var isKnown: Set<String> = []
-        found.users = users.filter { !isLeftOut.contains($0) && isKnown.insert($0).inserted }
-        found.exceptUsers = isLeftOut.sorted()
+        var seen: Set<String> = []
+        found.users = users.filter { !excluded.contains($0) && seen.insert($0).inserted }
+        found.exceptUsers = excluded.sorted()
         guard found.users.count <= Recipients.maximumUsers else {
             throw RuleFailure("More than \(Recipients.maximumUsers) users would be recipients.")
         }
@@ -95,7 +95,7 @@ final class RecipientLookUp {
         }
         let missing = keys.filter { objects[$0] == nil }
         if !missing.isEmpty {
-            let found = try await asking { try await storage.lookUp(missing, [], in: space).objects }
+            let found = try await reportingRefusals { try await storage.lookUp(missing, [], in: space).objects }
             for (key, object) in zip(missing, found) { objects[key] = object }
         }
         var users: [String] = []
@@ -115,14 +115,14 @@ final class RecipientLookUp {
         let missing = requested.filter { relations[$0] == nil }
         guard missing.count <= 100 else { throw RuleFailure("More than 100 relations would have to be read.") }
         if !missing.isEmpty {
-            let found = try await asking { try await storage.lookUp([], missing, in: space).relations }
+            let found = try await reportingRefusals { try await storage.lookUp([], missing, in: space).relations }
             for (relation, members) in zip(missing, found) { relations[relation] = members }
         }
         return requested.flatMap { relations[$0] ?? [] }
     }
 
     /// A request that storage refuses is the rule's fault, so it is not retried.
-    private func asking<T>(_ body: () async throws -> T) async throws -> T {
+    private func reportingRefusals<T>(_ body: () async throws -> T) async throws -> T {
         do {
             return try await body()
         } catch ServiceCalls.Failure.status(let status, _) where (400..<500).contains(status) && status != 429 {

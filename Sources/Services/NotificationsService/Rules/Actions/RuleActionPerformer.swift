@@ -31,7 +31,7 @@ struct RuleActionPerformer: Sendable {
         guard !action.recipients.isEmpty || action.webhookBody != nil || action.mail != nil else {
             return try await logRun(action, .nobody, nil, in: space, transaction)
         }
-        switch try await limits.take(action, in: space, transaction) {
+        switch try await limits.count(action, in: space, transaction) {
         case .within: break
         case .suspicious(let sentence): try await logRun(action, .loop, sentence, in: space, transaction)
         case .beyond(let outcome, let sentence):

@@ -1,8 +1,8 @@
 import Foundation
 import MartletPostgres
 
-/// Limits how often rules act, counted by the time of the causes. A backlog after an outage is therefore processed in
-/// full, while a rule that triggers itself is stopped as soon as it is too fast, however late that is processed.
+/// Limits how often rules act, counted by the time of the causes. So a backlog after an outage is processed in full,
+/// but a rule that triggers itself too fast is stopped, even if its changes are processed late.
 struct RuleLimits: Sendable {
     /// The limits per rule and object. They stop a loop, however many objects it involves.
     static let actionsPerObjectAndMinute = 30
@@ -16,7 +16,7 @@ struct RuleLimits: Sendable {
     }
 
     /// Counts an action if it is within the limits.
-    func take(_ action: RuleAction, in space: Space, _ transaction: PostgresTransaction) async throws -> Verdict {
+    func count(_ action: RuleAction, in space: Space, _ transaction: PostgresTransaction) async throws -> Verdict {
         if let object = action.object, try await isLoop(action, object, in: space, transaction) {
             return .beyond(
                 .loop,

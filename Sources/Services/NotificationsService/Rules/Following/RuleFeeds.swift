@@ -46,17 +46,17 @@ struct RuleFeeds: Sendable {
         return claimed
     }
 
-    struct Place: Sendable, Equatable {
+    struct Position: Sendable, Equatable {
         var cursor: String
         var generation: Int64
     }
 
     /// The position in the space's log; nil when another instance owns the space or no rule needs it any more.
-    func place(_ space: Space) async throws -> Place? {
+    func position(in space: Space) async throws -> Position? {
         let rows = try await postgres.query(
             "SELECT cursor, generation FROM notifications.rule_feeds WHERE space = \(space.id) AND leased_by = \(instance) AND is_active"
         )
-        return try rows.first.map { Place(cursor: try $0.decode(0), generation: try $0.decode(1)) }
+        return try rows.first.map { Position(cursor: try $0.decode(0), generation: try $0.decode(1)) }
     }
 
     /// Releases the space.
@@ -90,15 +90,14 @@ struct RuleFeeds: Sendable {
     /// Advances the cursor and writes `body` in one transaction. Returns false, without writing anything, if the
     /// position has changed meanwhile.
     func advance(
-        _ space: Space, from place: Place, to cursor: String,
+        _ space: Space, from position: Position, to cursor: String,
         _ body: @Sendable (PostgresTransaction) async throws -> Void
     ) async throws -> Bool {
         try await postgres.withTransaction { transaction in
             let rows = try await transaction.query(
                 "SELECT cursor, generation FROM notifications.rule_feeds WHERE space = \(space.id) FOR UPDATE")
-            guard let row = rows.first, try Place(cursor: row.decode(0), generation: row.decode(1)) == place else {
-                return false
-            }
+            guard let row = rows.first, try Position(cursor: row.decode(0), generation: row.decode(1)) == position
+            else { return false }
             try await body(transaction)
             try await transaction.execute(
                 "UPDATE notifications.rule_feeds SET cursor = \(cursor) WHERE space = \(space.id)")

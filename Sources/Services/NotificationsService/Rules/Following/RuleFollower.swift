@@ -62,9 +62,9 @@ struct RuleFollower: Sendable {
 
     /// The state between two steps.
     struct State: Sendable {
-        var place: RuleFeeds.Place
+        var position: RuleFeeds.Position
         var rules: [RuleStore.Active]
-        /// May be ahead of `place`, if the changes in between matched no rule.
+        /// May be ahead of `position`, if the changes in between matched no rule.
         var cursor: String
         var written: ContinuousClock.Instant
     }
@@ -80,13 +80,13 @@ struct RuleFollower: Sendable {
     /// Waits for changes and processes them.
     private func step(_ state: inout State?) async throws -> Outcome {
         let known = changeSignal.number(of: space.id)
-        guard let place = try await feeds.place(space) else { return .end }
+        guard let position = try await feeds.position(in: space) else { return .end }
         var current: State
-        if let state, state.place == place {
+        if let state, state.position == position {
             current = state
         } else {
             let rules = try await store.active(in: space).filter(\.rule.trigger.isOnChanges)
-            current = State(place: place, rules: rules, cursor: place.cursor, written: .now)
+            current = State(position: position, rules: rules, cursor: position.cursor, written: .now)
         }
         let collections = Array(Set(current.rules.compactMap(\.rule.trigger.collection))).sorted()
         guard !collections.isEmpty else { return .end }
@@ -105,13 +105,13 @@ struct RuleFollower: Sendable {
                 try await Task.sleep(for: .seconds(1))
             }
         } else {
-            let wanted = try await actions(on: page.changes, current.rules)
+            let actions = try await self.actions(on: page.changes, current.rules)
             let rules = current.rules
-            let isDone = try await feeds.advance(space, from: place, to: page.cursor) { transaction in
+            let isDone = try await feeds.advance(space, from: position, to: page.cursor) { transaction in
                 for lost in page.lost { try await recordGap(lost, rules, transaction) }
-                for action in wanted { try await performer.perform(action, in: space, transaction) }
+                for action in actions { try await performer.perform(action, in: space, transaction) }
             }
-            current.place.cursor = page.cursor
+            current.position.cursor = page.cursor
             current.cursor = page.cursor
             current.written = .now
             state = isDone ? current : nil
@@ -139,7 +139,7 @@ struct RuleFollower: Sendable {
     /// The actions of rules on changes, in the order of the log.
     func actions(on changes: [JSONValue], _ rules: [RuleStore.Active]) async throws -> [RuleAction] {
         let lookUp = RecipientLookUp(storage: storage, space: space)
-        var wanted: [RuleAction] = []
+        var actions: [RuleAction] = []
         for change in changes {
             guard case .string(let collection) = change["collection"], case .string(let id) = change["id"],
                 case .number(let number) = change["seq"],
@@ -154,16 +154,16 @@ struct RuleFollower: Sendable {
                 let action = try await actionBuilder.action(
                     active.rule, on: facts, cause: "change:\(number)/\(at)", at: time, object: "\(collection)/\(id)",
                     lookUp, in: space)
-                if let action { wanted.append(action) }
+                if let action { actions.append(action) }
             }
         }
-        return wanted
+        return actions
     }
 
     /// Continues at the end of the log, and records that in every rule.
     private func recordExpiredLog(_ state: State, _ cursor: String) async throws -> Bool {
         logger.warning("The change log was replaced; continuing from its end.", metadata: ["app.id": "\(space.appID)"])
-        return try await feeds.advance(space, from: state.place, to: cursor) { transaction in
+        return try await feeds.advance(space, from: state.position, to: cursor) { transaction in
             for active in state.rules {
                 try await performer.logRun(
                     active.rule.name, .expired, cause: "log", object: nil,

@@ -87,11 +87,11 @@ struct Rule: Sendable {
     /// - Throws: `invalid-body` when recipients are missing, or when they would receive nothing.
     private func checkRecipients() throws {
         let isMailToThem = mail.map { $0.recipients == nil } ?? false
-        let isWanted = content != nil || isMailToThem
-        guard isWanted != recipients.isEmpty else {
+        let isRequired = content != nil || isMailToThem
+        guard isRequired != recipients.isEmpty else {
             throw ServiceError(
                 .invalidBody,
-                isWanted ? "This field is required." : "This is not allowed, because the rule sends them nothing.",
+                isRequired ? "This field is required." : "This is not allowed, because the rule sends them nothing.",
                 field: "to")
         }
         guard !isMailToThem || recipients.sources.contains(where: \.isUsers) else {

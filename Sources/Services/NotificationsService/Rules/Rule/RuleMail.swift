@@ -3,8 +3,8 @@ import MartletCore
 import MartletHTTP
 
 /// The mail of a rule: one of the app's templates, sent to users. As JSON
-/// `{"template","users"?,"variables"?,"topic"?,"language"?,"replyTo"?}`. `users` are sources as in a rule's `to`, which
-/// they default to; variables are texts with placeholders.
+/// `{"template","users"?,"variables"?,"topic"?,"language"?,"replyTo"?}`. `users` are sources as in a rule's `to`, and
+/// default to it; variables are texts with placeholders.
 struct RuleMail: Sendable {
     /// The limit per action.
     static let maximumUsers = 1_000

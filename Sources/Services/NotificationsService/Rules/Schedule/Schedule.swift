@@ -33,6 +33,7 @@ enum Schedule: Sendable, Equatable {
                 "when.timeZone", expected: "an IANA time zone, such as Europe/Berlin", found: timeZone ?? "")
         }
         self = .cron(expression, zone)
+        // A fixed time, so that the answer does not depend on when the schedule is read.
         guard next(after: Date(timeIntervalSince1970: 1_780_000_000)) != nil else {
             throw ServiceError(.invalidBody, "This never matches a date.", field: "when.cron")
         }

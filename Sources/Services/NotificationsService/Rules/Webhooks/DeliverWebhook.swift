@@ -31,6 +31,6 @@ struct DeliverWebhook: JobHandler {
         let isEnd = outcome.isGone || job.isLastAttempt || attempt.number >= Self.maximumAttempts
         try await webhooks.record(outcome, of: id, isEnd ? .dead : .waiting)
         if let pause = outcome.retryAfter, !isEnd { throw JobPostponement(by: max(pause, .seconds(1))) }
-        throw JobFailure(code: "webhook-not-told", detail: failure, isFinal: isEnd, cause: outcome.cause)
+        throw JobFailure(code: "webhook-not-delivered", detail: failure, isFinal: isEnd, cause: outcome.cause)
     }
 }

@@ -12,10 +12,10 @@ struct OverrideTransfer: Endpoint {
         parameters: [
             .header(
                 "X-HTTP-Method-Override", .oneOf("PATCH", "DELETE"),
-                "The call that is meant: `continueTransfer` or `deleteTransfer`.", isRequired: true)
+                "`PATCH` for `continueTransfer`, `DELETE` for `deleteTransfer`.", isRequired: true)
         ],
         checksOwnQuery: true,
-        details: "The other headers, the body and the answer are those of the call that is meant.",
+        details: "The other headers, the body and the answer are those of `continueTransfer` or `deleteTransfer`.",
         body: .contents(.type("application/offset+octet-stream", .bytes), isRequired: false),
         answers: [
             .answer(204, "As `continueTransfer` or `deleteTransfer`.")

@@ -10,10 +10,11 @@ import MartletPostgres
 struct TusUploadStore: Sendable {
     /// The number of requests that may contribute bytes to one upload.
     static let maximumParts = 1_000
-    /// Limits on unfinished uploads: of a user, or of callers without a user at one address; of all callers without a
-    /// user; and of a space.
+    /// The maximum number of unfinished uploads of one user, or of the callers without a user at one address.
     static let maximumOfUser = 100
-    static let maximumOfNobody = 500
+    /// The maximum number of unfinished uploads of all callers without a user.
+    static let maximumWithoutUser = 500
+    /// The maximum number of unfinished uploads in a space.
     static let maximumInSpace = 1_000
 
     let files: FileStore
@@ -67,15 +68,16 @@ struct TusUploadStore: Sendable {
                 AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished AND uploader = \(uploader)::text) < \(Self.maximumOfUser)
                 AND (SELECT count(*) FROM \(transfers) WHERE NOT is_finished AND origin = \(origin)::text) < \(Self.maximumOfUser)
                 AND (\(origin)::text IS NULL
-                    OR (SELECT count(*) FROM \(transfers) WHERE NOT is_finished AND uploader IS NULL AND NOT is_master) < \(Self.maximumOfNobody))
+                    OR (SELECT count(*) FROM \(transfers) WHERE NOT is_finished AND uploader IS NULL AND NOT is_master)
+                        < \(Self.maximumWithoutUser))
             RETURNING id
             """, in: scope.space)
         guard !rows.isEmpty else {
             throw ServiceError(
                 .limitExceeded,
                 """
-                At a time \(Self.maximumOfUser) uploads of one user or one address can be unfinished, \(Self.maximumOfNobody) of callers without a \
-                user, and \(Self.maximumInSpace) in all.
+                Too many uploads are unfinished: at most \(Self.maximumOfUser) of one user or address, \
+                \(Self.maximumWithoutUser) of callers without a user, and \(Self.maximumInSpace) in all.
                 """)
         }
         return id
@@ -133,7 +135,8 @@ struct TusUploadStore: Sendable {
         return !rows.isEmpty
     }
 
-    /// Creates the file from the parts, unless another copy has done so, in a single statement.
+    /// Creates the file from the parts in a single statement. Returns false if another copy of the service has already
+    /// done so, or if the caller may not write the file.
     func finish(_ transfer: Transfer, as content: FileStore.Content, in scope: FileScope) async throws -> Bool {
         let (transfers, parts) = (try scope.space.own("_transfers"), try scope.space.own("_transfer_parts"))
         let with: PostgresQuery = """

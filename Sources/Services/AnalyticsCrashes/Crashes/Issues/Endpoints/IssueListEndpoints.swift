@@ -46,7 +46,7 @@ struct ListIssues: Endpoint {
             try IssueFilter(request), by: order, after: cursor, limit: limit + 1, in: space)
         let page = list.prefix(limit)
         let named = try await tracking.assignees.named(page.map(\.json), .crashes, in: space)
-        return .page(named, next: list.count > limit ? page.last?.place.text : nil)
+        return .page(named, next: list.count > limit ? page.last?.cursor.text : nil)
     }
 }
 
@@ -88,14 +88,14 @@ struct ExportIssues: Endpoint {
         let (order, filter) = (try IssueOrder(request), try IssueFilter(request))
         let body = ResponseBody { [reader = tracking.reader] writer in
             try await writer.write(ByteBuffer(string: CSVLine.text(IssueReader.columns)))
-            var place: ListCursor?
+            var cursor: ListCursor?
             var count = 0
             while count < Self.maximumIssues {
                 let rows = try await reader.rows(
-                    filter, by: order, after: place, limit: min(Self.pageSize, Self.maximumIssues - count), in: space)
+                    filter, by: order, after: cursor, limit: min(Self.pageSize, Self.maximumIssues - count), in: space)
                 guard let last = rows.last else { break }
                 try await writer.write(ByteBuffer(string: rows.map { CSVLine.text($0.cells) }.joined()))
-                (place, count) = (last.place, count + rows.count)
+                (cursor, count) = (last.cursor, count + rows.count)
             }
             try await writer.finish(nil)
         }

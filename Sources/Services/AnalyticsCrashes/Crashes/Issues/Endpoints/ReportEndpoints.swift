@@ -31,7 +31,7 @@ struct ListReports: Endpoint {
         let list = try await tracking.reports.list(
             of: try await context.issue(tracking.reader, in: space), after: cursor, limit: limit + 1)
         let page = list.prefix(limit)
-        return .page(page.map(\.json), next: list.count > limit ? page.last?.place.text : nil)
+        return .page(page.map(\.json), next: list.count > limit ? page.last?.cursor.text : nil)
     }
 }
 

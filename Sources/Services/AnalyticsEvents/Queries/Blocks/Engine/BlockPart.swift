@@ -54,8 +54,8 @@ extension BlockPart {
         if isBroken { throw BrokenBlock() }
     }
 
-    /// The different values at one of the request's paths. Writes to `list` which of them each event has, counted from
-    /// 1; 0 for none.
+    /// The distinct values at one of the request's paths. Writes the number of each event's value to `list`, counted
+    /// from 1; 0 for none.
     ///
     /// - Throws: `BrokenBlock`.
     func readProperty(_ path: Int, into list: UnsafeMutablePointer<UInt32>) throws(BrokenBlock) -> [ExactText] {
@@ -72,12 +72,12 @@ extension BlockPart {
                 values.append(ExactText(String(decoding: text, as: UTF8.self)))
             }
             guard !reader.isBroken,
-                let places = PackedNumbers(reader.remainder, count: events, values: values.count + 1)
+                let numbers = PackedNumbers(reader.remainder, count: events, values: values.count + 1)
             else { return nil }
             for index in 0..<events {
-                let place = places[index]
-                guard place <= values.count else { return nil }
-                list[index] = UInt32(truncatingIfNeeded: place)
+                let number = numbers[index]
+                guard number <= values.count else { return nil }
+                list[index] = UInt32(truncatingIfNeeded: number)
             }
             return values
         }

@@ -4,9 +4,10 @@ import MartletPostgres
 struct BlockPeople {
     private static let linksPerStatement = 100_000
 
-    /// The accounts that persons are linked to.
+    /// Persons that are linked to an account; a person's number here is the index of the account in `accounts`.
     private var linked = DigestTable()
     private var accounts: [UInt64] = []
+    /// The persons found so far; the account takes the place of a linked person.
     private var table = DigestTable()
 
     /// The highest number. Persons are numbered from 1; 0 stands for nobody.

@@ -9,10 +9,10 @@ struct BlockProfiles: Sendable {
 
 /// The terms that the profiles of a block have in one dimension.
 struct BlockTerms: Sendable {
-    /// The different terms, in ascending order; 0 stands for none.
-    var different: [Int32] = []
-    /// The index in `different` for each profile.
-    var places: [UInt32] = []
+    /// In ascending order; 0 stands for none.
+    var distinct: [Int32] = []
+    /// The index of each profile's term in `distinct`.
+    var indices: [UInt32] = []
 }
 
 extension BlockProfiles {
@@ -40,17 +40,17 @@ extension BlockTerms {
         var last: Int32 = 0
         for _ in 0..<reader.next() {
             last &+= Int32(truncatingIfNeeded: reader.next())
-            different.append(last)
+            distinct.append(last)
             if reader.isBroken { throw BrokenBlock() }
         }
-        guard let packed = PackedNumbers(reader.remainder, count: count, values: different.count) else {
+        guard let packed = PackedNumbers(reader.remainder, count: count, values: distinct.count) else {
             throw BrokenBlock()
         }
-        places.reserveCapacity(count)
-        for index in 0..<count {
-            let place = packed[index]
-            guard place < different.count else { throw BrokenBlock() }
-            places.append(UInt32(truncatingIfNeeded: place))
+        indices.reserveCapacity(count)
+        for profile in 0..<count {
+            let index = packed[profile]
+            guard index < distinct.count else { throw BrokenBlock() }
+            indices.append(UInt32(truncatingIfNeeded: index))
         }
     }
 }

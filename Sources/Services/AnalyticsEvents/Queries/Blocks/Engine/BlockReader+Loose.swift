@@ -36,15 +36,15 @@ extension BlockReader {
         }
         var values = PostgresQuery()
         for path in request.paths { values += ", left(e.properties #>> \(path), 255)" }
-        var narrowed = PostgresQuery()
-        if let names = request.names { narrowed += " AND e.name = ANY (\(names)::integer[])" }
+        var conditions = PostgresQuery()
+        if let names = request.names { conditions += " AND e.name = ANY (\(names)::integer[])" }
         if let isScreen = request.isScreen {
-            narrowed += isScreen ? " AND e.kind IN (2, 3)" : " AND e.kind NOT IN (2, 3)"
+            conditions += isScreen ? " AND e.kind IN (2, 3)" : " AND e.kind NOT IN (2, 3)"
         }
         var query: PostgresQuery =
             """
             SELECT \(BlockEvent.columns)\(values) FROM analytics.events AS e
-            WHERE \(QuestionStore.within(span)) AND (\(received))\(narrowed) LIMIT \(Self.maximumLoose + 1)
+            WHERE \(QuestionStore.within(span)) AND (\(received))\(conditions) LIMIT \(Self.maximumLoose + 1)
             """
         query.isPrepared = false
         return query
@@ -52,10 +52,10 @@ extension BlockReader {
 
     private static func content(_ rows: PostgresRows, _ order: [Int], _ path: Int) throws -> [UInt8]? {
         var values = ExactTexts()
-        let places = try order.map { index in
+        let numbers = try order.map { index in
             try rows[index].decode(BlockEvent.columnCount + path, as: String?.self).flatMap { values.number(of: $0) }
                 ?? 0
         }
-        return values.texts.isEmpty ? nil : BlockColumn.content(values.texts, places: places)
+        return values.texts.isEmpty ? nil : BlockColumn.content(values.texts, numbers: numbers)
     }
 }

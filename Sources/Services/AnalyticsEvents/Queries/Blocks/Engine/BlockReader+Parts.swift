@@ -4,18 +4,18 @@ import MartletPostgres
 extension BlockReader {
     func partRows(of blocks: [Int]) async throws -> PostgresRows? {
         guard !blocks.isEmpty else { return nil }
-        var narrowed: PostgresQuery =
+        var conditions: PostgresQuery =
             "n.block = ANY (\(blocks)) AND n.first_at < \(request.last) AND n.last_at >= \(request.first)"
-        if let names = request.names { narrowed += " AND n.name = ANY (\(names)::integer[])" }
-        if let isScreen = request.isScreen { narrowed += isScreen ? " AND n.is_screen" : " AND NOT n.is_screen" }
+        if let names = request.names { conditions += " AND n.name = ANY (\(names)::integer[])" }
+        if let isScreen = request.isScreen { conditions += isScreen ? " AND n.is_screen" : " AND NOT n.is_screen" }
         let bounds = request.bounds.map { Int($0) }
         // Decoding times requires the profiles, so both are read if the events of a part span several intervals.
-        let isCut: PostgresQuery = "width_bucket(n.first_at, \(bounds)) <> width_bucket(n.last_at, \(bounds))"
+        let isSplit: PostgresQuery = "width_bucket(n.first_at, \(bounds)) <> width_bucket(n.last_at, \(bounds))"
         return try await query(
             """
             SELECT n.block, n.name, n.is_screen, n.events, n.first_at, n.last_at,
-                CASE WHEN \(request.withProfiles || request.withTimes) OR \(isCut) THEN n.profiles END, CASE WHEN \(request.withTimes) OR \(isCut) THEN n.times END
-            FROM analytics.block_names AS n WHERE \(narrowed)
+                CASE WHEN \(request.withProfiles || request.withTimes) OR \(isSplit) THEN n.profiles END, CASE WHEN \(request.withTimes) OR \(isSplit) THEN n.times END
+            FROM analytics.block_names AS n WHERE \(conditions)
             """)
     }
 
@@ -48,34 +48,34 @@ extension BlockReader {
         async throws
     {
         let name = path.joined(separator: ".")
-        let above = path.indices.dropFirst().map { path[..<$0].joined(separator: ".") + ".*" }
+        let ancestors = path.indices.dropFirst().map { path[..<$0].joined(separator: ".") + ".*" }
         let names = request.names.map { "AND p.name = ANY (\($0)::integer[])" as PostgresQuery } ?? ""
         let rows = try await query(
             """
             SELECT p.block, p.name, p.is_screen, p.path, p.content FROM analytics.block_properties AS p
-            WHERE p.block = ANY (\(blocks)) AND p.path = ANY (\([name, "*", "*.*"] + above)) \(names)
+            WHERE p.block = ANY (\(blocks)) AND p.path = ANY (\([name, "*", "*.*"] + ancestors)) \(names)
             """)
         let requested = Set(parts.map { PartKey(block: $0.block, name: $0.name, isScreen: $0.isScreen) })
-        var kept: [PartKey: [UInt8]] = [:]
-        // Parts that had too many paths: a path that is missing may still have values.
-        var others: Set<PartKey> = []
+        var contents: [PartKey: [UInt8]] = [:]
+        // Parts with too many paths: a path without a row may still have values.
+        var incomplete: Set<PartKey> = []
         for row in rows {
             let key = PartKey(
                 block: numbers[try row.decode(0)] ?? 0, name: try row.decode(1), isScreen: try row.decode(2))
             guard requested.contains(key) else { continue }
             let found: String = try row.decode(3)
             if found == name, let content: [UInt8] = try row.decode(4) {
-                kept[key] = content
+                contents[key] = content
             } else if found == "*" {
-                others.insert(key)
+                incomplete.insert(key)
             } else {
                 throw NotInBlocks()
             }
         }
-        guard others.allSatisfy({ kept[$0] != nil }) else { throw NotInBlocks() }
+        guard incomplete.allSatisfy({ contents[$0] != nil }) else { throw NotInBlocks() }
         for index in parts.indices {
             parts[index].properties.append(
-                kept[PartKey(block: parts[index].block, name: parts[index].name, isScreen: parts[index].isScreen)])
+                contents[PartKey(block: parts[index].block, name: parts[index].name, isScreen: parts[index].isScreen)])
         }
     }
 }

@@ -25,13 +25,14 @@ struct BlockRequest: Sendable {
     var last: Int64 { bounds.last ?? 0 }
 
     /// The index of a dimension among those that are read; adds it if necessary.
-    mutating func place(of dimension: BlockDimension) -> Int {
-        if let place = dimensions.firstIndex(of: dimension) { return place }
+    mutating func index(of dimension: BlockDimension) -> Int {
+        if let index = dimensions.firstIndex(of: dimension) { return index }
         dimensions.append(dimension)
         return dimensions.count - 1
     }
 
-    mutating func place(of path: [String]) -> Int {
+    /// Adds a path to those that are read; returns its index.
+    mutating func index(of path: [String]) -> Int {
         paths.append(path)
         return paths.count - 1
     }

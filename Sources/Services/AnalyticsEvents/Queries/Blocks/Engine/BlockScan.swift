@@ -117,8 +117,8 @@ final class BlockScan {
         guard request.withProfiles else { return profiles.append(BlockProfiles()) }
         let none = UnsafeRawBufferPointer(start: nil, count: 0)
         let persons = try row.withBytes(4) { bytes throws(BrokenBlock) in try BlockProfiles.persons(bytes ?? none) }
-        try add(persons) { _, place, count in
-            try row.withBytes(5 + place) { bytes throws(BrokenBlock) in try BlockTerms(bytes ?? none, count: count) }
+        try add(persons) { _, index, count in
+            try row.withBytes(5 + index) { bytes throws(BrokenBlock) in try BlockTerms(bytes ?? none, count: count) }
         }
     }
 
@@ -126,8 +126,8 @@ final class BlockScan {
     private func add(_ persons: [UInt64], terms: (BlockDimension, Int, Int) throws -> BlockTerms) throws {
         var found = BlockProfiles(count: persons.count)
         if request.withPersons { found.persons = people?.numbers(of: persons) ?? [] }
-        for (place, dimension) in request.dimensions.enumerated() {
-            found.terms.append(try terms(dimension, place, persons.count))
+        for (index, dimension) in request.dimensions.enumerated() {
+            found.terms.append(try terms(dimension, index, persons.count))
         }
         profiles.append(found)
         profileCount += persons.count

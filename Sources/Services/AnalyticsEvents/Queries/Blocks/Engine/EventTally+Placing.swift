@@ -67,14 +67,16 @@ extension EventTally {
     private mutating func offsets(of block: BlockProfiles) throws -> [Int32] {
         var offsets = [Int32](repeating: 0, count: block.count)
         if case .dimension(let dimension) = group {
-            let values = try block.terms[dimension].different.map {
+            let values = try block.terms[dimension].distinct.map {
                 Int32(try number(of: $0 == 0 ? .none : .term($0)) * intervalCount)
             }
-            for (profile, place) in block.terms[dimension].places.enumerated() { offsets[profile] = values[Int(place)] }
+            for (profile, index) in block.terms[dimension].indices.enumerated() {
+                offsets[profile] = values[Int(index)]
+            }
         }
         for case .term(let dimension, let expected) in filters {
-            let place = block.terms[dimension].different.firstIndex(of: expected).map { UInt32($0) }
-            for (profile, found) in block.terms[dimension].places.enumerated() where found != place || place == nil {
+            let expectedIndex = block.terms[dimension].distinct.firstIndex(of: expected).map { UInt32($0) }
+            for (profile, index) in block.terms[dimension].indices.enumerated() where index != expectedIndex {
                 offsets[profile] = -1
             }
         }
@@ -83,22 +85,22 @@ extension EventTally {
 
     private mutating func applyProperties(to cells: UnsafeMutablePointer<Int32>, _ part: BlockPart) throws {
         for case .text(let path, let expected) in filters {
-            let list = found.room(for: part.events)
-            let place = try part.readProperty(path, into: list).firstIndex(of: expected).map { UInt32($0 + 1) }
-            for index in 0..<part.events where list[index] != place || place == nil { cells[index] = -1 }
+            let list = filterValues.room(for: part.events)
+            let number = try part.readProperty(path, into: list).firstIndex(of: expected).map { UInt32($0 + 1) }
+            for index in 0..<part.events where list[index] != number { cells[index] = -1 }
         }
         guard case .property(let path) = group else { return }
-        let list = places.room(for: part.events)
+        let list = groupValues.room(for: part.events)
         let texts = try part.readProperty(path, into: list)
         var offsets: [Int32] = [-1]
         offsets.append(contentsOf: repeatElement(-1, count: texts.count))
         for index in 0..<part.events where cells[index] >= 0 {
-            let place = Int(list[index])
+            let text = Int(list[index])
             // A value gets its number with the first event that counts.
-            if offsets[place] < 0 {
-                offsets[place] = Int32(try number(of: place == 0 ? .none : .text(texts[place - 1])) * intervalCount)
+            if offsets[text] < 0 {
+                offsets[text] = Int32(try number(of: text == 0 ? .none : .text(texts[text - 1])) * intervalCount)
             }
-            cells[index] &+= offsets[place]
+            cells[index] &+= offsets[text]
         }
     }
 }

@@ -46,8 +46,8 @@ struct EventTally {
     var offsetsBlock = -1
     let profiles = Scratch<UInt32>()
     let times = Scratch<Int64>()
-    let places = Scratch<UInt32>()
-    let found = Scratch<UInt32>()
+    let groupValues = Scratch<UInt32>()
+    let filterValues = Scratch<UInt32>()
     let cells = Scratch<Int32>()
 
     init(_ group: Group, _ filters: [Filter], bounds: [Int64]) {
@@ -71,11 +71,13 @@ struct EventTally {
 
     /// Counts the persons of each interval and listed value.
     ///
-    /// - Parameter placeOf: The place of each value.
-    /// - Returns: Counts by place, then interval.
+    /// - Parameters:
+    ///   - ranks: The rank of each value, from 0.
+    ///   - rankCount: The number of ranks.
+    /// - Returns: Counts by rank, then interval.
     /// - Throws: `NotInBlocks` if counting needs more than `maximumPasses`; as `BlockScan.forEach`.
-    mutating func people(_ scan: BlockScan, placeOf: [Int], places placeCount: Int) async throws -> [Int] {
-        let cellCount = placeCount * intervalCount
+    mutating func people(_ scan: BlockScan, ranks: [Int], rankCount: Int) async throws -> [Int] {
+        let cellCount = rankCount * intervalCount
         let persons = scan.personCount + 1
         let wordsPerCell = min((persons + 63) / 64, max(1, Self.maximumBits / 64 / max(1, cellCount)))
         let passes = (persons + wordsPerCell * 64 - 1) / (wordsPerCell * 64)
@@ -97,9 +99,9 @@ struct EventTally {
                             let person = Int(persons[Int(list[index])])
                             guard person > 0, person >= first, person < end else { continue }
                             let (value, interval) = Int(cells[index]).quotientAndRemainder(dividingBy: intervals)
-                            let place =
-                                (placeOf[value] &* intervals &+ interval) &* wordsPerCell &+ (person &- first) &>> 6
-                            bits[place] |= 1 &<< UInt64(person & 63)
+                            let word =
+                                (ranks[value] &* intervals &+ interval) &* wordsPerCell &+ (person &- first) &>> 6
+                            bits[word] |= 1 &<< UInt64(person & 63)
                         }
                     }
                 }

@@ -31,28 +31,27 @@ struct Ranking {
         (self.tally, named, others) = (tally, ranked.prefix(limit), ranked.dropFirst(limit))
     }
 
-    var placeCount: Int { named.count + 1 }
+    var rankCount: Int { named.count + 1 }
 
-    /// The place of each value, from 0. Values beyond the limit or without events get the place after the last.
-    var places: [Int] {
-        var places = [Int](repeating: named.count, count: tally.values.count)
-        for (place, value) in named.enumerated() { places[value.number] = place }
-        return places
+    /// The rank of each value, from 0. Values beyond the limit or without events share the last rank.
+    var ranks: [Int] {
+        var ranks = [Int](repeating: named.count, count: tally.values.count)
+        for (rank, value) in named.enumerated() { ranks[value.number] = rank }
+        return ranks
     }
 
-    /// - Parameter people: Number of persons by place, then interval; nil if persons are not counted.
+    /// - Parameter people: Number of persons by rank, then interval; nil if persons are not counted.
     func rows(_ people: [Int]?) -> [CountRow] {
         let intervals = tally.intervalCount
-        func row(_ place: Int, _ interval: Int, _ values: ArraySlice<Value>, isOther: Bool = false) -> CountRow? {
+        func row(_ rank: Int, _ interval: Int, _ values: ArraySlice<Value>, isOther: Bool = false) -> CountRow? {
             let events = values.reduce(0) { $0 + tally.counts[$1.number * intervals + interval] }
             guard events > 0 else { return nil }
             return CountRow(
-                interval: interval, place: isOther ? nil : place + 1, value: isOther ? nil : values.first?.text,
+                interval: interval, rank: isOther ? nil : rank + 1, value: isOther ? nil : values.first?.text,
                 events: events,
-                people: people?[place * intervals + interval])
+                people: people?[rank * intervals + interval])
         }
-        let rows = named.indices.flatMap { place in (0..<intervals).compactMap { row(place, $0, named[place...place]) }
-        }
+        let rows = named.indices.flatMap { rank in (0..<intervals).compactMap { row(rank, $0, named[rank...rank]) } }
         return rows + (0..<intervals).compactMap { row(named.count, $0, others, isOther: true) }
     }
 }

@@ -3,7 +3,7 @@ import MartletCore
 /// The encoding of a block's columns.
 ///
 /// - `persons`: the 64 bits of each profile's person, in order.
-/// - Terms: the number of different terms, each term as its difference from the one before, then the packed index of
+/// - Terms: the number of distinct terms, each term as its difference from the one before, then the packed index of
 ///   each profile's term.
 /// - `profiles`: each event's profile as its difference from that of the event before; the first counts from -1.
 /// - `times`: the earliest time and a unit, then each event's distance in units: from the event before if it has the
@@ -21,16 +21,16 @@ enum BlockColumn {
     }
 
     static func terms(_ terms: [Int32]) -> [UInt8] {
-        let different = Set(terms).sorted()
-        let places = Dictionary(uniqueKeysWithValues: different.enumerated().map { ($1, UInt32($0)) })
+        let distinct = Set(terms).sorted()
+        let indices = Dictionary(uniqueKeysWithValues: distinct.enumerated().map { ($1, UInt32($0)) })
         var bytes: [UInt8] = []
-        bytes.appendVarint(UInt64(different.count))
+        bytes.appendVarint(UInt64(distinct.count))
         var last: Int32 = 0
-        for term in different {
+        for term in distinct {
             bytes.appendVarint(UInt64(term - last))
             last = term
         }
-        PackedNumbers.append(terms.map { places[$0] ?? 0 }, values: different.count, to: &bytes)
+        PackedNumbers.append(terms.map { indices[$0] ?? 0 }, values: distinct.count, to: &bytes)
         return bytes
     }
 
@@ -52,15 +52,15 @@ enum BlockColumn {
         return (profiles, times)
     }
 
-    /// - Parameter places: For each event the number of its value, counted from 1; 0 for none.
-    static func content(_ values: [ExactText], places: [UInt32]) -> [UInt8] {
+    /// - Parameter numbers: The number of each event's value, counted from 1; 0 for none.
+    static func content(_ values: [ExactText], numbers: [UInt32]) -> [UInt8] {
         var bytes: [UInt8] = []
         bytes.appendVarint(UInt64(values.count))
         for value in values {
             bytes.appendVarint(UInt64(value.text.utf8.count))
             bytes.append(contentsOf: value.text.utf8)
         }
-        PackedNumbers.append(places, values: values.count + 1, to: &bytes)
+        PackedNumbers.append(numbers, values: values.count + 1, to: &bytes)
         return bytes
     }
 }

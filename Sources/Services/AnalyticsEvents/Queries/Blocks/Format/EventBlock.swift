@@ -47,15 +47,15 @@ struct EventBlock: Sendable {
         terms = BlockDimension.allCases.map { dimension in
             BlockColumn.terms(profiles.map { $0.terms[dimension.rawValue] })
         }
-        var places: [Int64: Int] = [:]
+        var partOf: [Int64: Int] = [:]
         var orders: [[Int]] = []
         for index in order {
-            // Both in a single number, because hashing a pair would cost more than all the rest.
+            // A single number, because hashing a pair would take longer than everything else.
             let key = Int64(events[index].name) << 1 | (events[index].isScreen ? 1 : 0)
-            if let place = places[key] {
-                orders[place].append(index)
+            if let part = partOf[key] {
+                orders[part].append(index)
             } else {
-                places[key] = orders.count
+                partOf[key] = orders.count
                 orders.append([index])
             }
         }
@@ -76,8 +76,8 @@ struct EventBlock: Sendable {
             let (first, second) = (events[first], events[second])
             guard first.person == second.person else { return first.person < second.person }
             guard first.terms == second.terms else {
-                for place in BlockDimension.allCases.indices where first.terms[place] != second.terms[place] {
-                    return first.terms[place] < second.terms[place]
+                for index in BlockDimension.allCases.indices where first.terms[index] != second.terms[index] {
+                    return first.terms[index] < second.terms[index]
                 }
                 return false
             }

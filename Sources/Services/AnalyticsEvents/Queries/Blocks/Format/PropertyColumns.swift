@@ -2,7 +2,7 @@ import MartletCore
 
 /// Collects the properties of events of one name into a column per path.
 struct PropertyColumns {
-    /// Limits on the different values of a path, on the paths, and on the bits per event for the packed values of all
+    /// Limits on the distinct values of a path, on the paths, and on the bits per event for the packed values of all
     /// paths. Questions about paths beyond these limits are answered from the events.
     static let maximumValues = 1_000
     static let maximumPaths = 64
@@ -14,8 +14,8 @@ struct PropertyColumns {
 
     fileprivate struct Column {
         var values = ExactTexts()
-        /// The number of the value for each event, 0 if it has none. Ends with the last event that has the path.
-        var places: [UInt32] = []
+        /// The number of each event's value, 0 for none. Ends with the last event that has the path.
+        var numbers: [UInt32] = []
         var isKept = true
     }
 
@@ -29,10 +29,10 @@ struct PropertyColumns {
     mutating func add(_ properties: UnsafeRawBufferPointer?) {
         count += 1
         guard let properties else { return isComplete = false }
-        let place = count
+        let event = count
         PropertyScanner.scan(properties) { path, found in
             switch found {
-            case .value(let value): change(path) { $0.add(value, place: place) }
+            case .value(let value): change(path) { $0.add(value, event: event) }
             case .object: change(path) { $0.drop() }
             case .other where path == "*": others.insert(Self.all)
             case .other:
@@ -66,26 +66,26 @@ struct PropertyColumns {
                 continue
             }
             bits += width
-            let places = column.places + [UInt32](repeating: 0, count: count - column.places.count)
-            contents.append((path.text, BlockColumn.content(column.values.texts, places: places)))
+            let numbers = column.numbers + [UInt32](repeating: 0, count: count - column.numbers.count)
+            contents.append((path.text, BlockColumn.content(column.values.texts, numbers: numbers)))
         }
         return contents
     }
 }
 
 extension PropertyColumns.Column {
-    /// - Parameter place: The number of the event, from 1.
-    fileprivate mutating func add(_ value: String, place: Int) {
+    /// - Parameter event: The number of the event, from 1.
+    fileprivate mutating func add(_ value: String, event: Int) {
         guard isKept else { return }
-        if places.count < place - 1 { places.append(contentsOf: repeatElement(0, count: place - 1 - places.count)) }
+        if numbers.count < event - 1 { numbers.append(contentsOf: repeatElement(0, count: event - 1 - numbers.count)) }
         if let number = values.number(of: value, limit: PropertyColumns.maximumValues) {
-            places.append(number)
+            numbers.append(number)
         } else {
             drop()
         }
     }
 
     fileprivate mutating func drop() {
-        (values, places, isKept) = (ExactTexts(), [], false)
+        (values, numbers, isKept) = (ExactTexts(), [], false)
     }
 }

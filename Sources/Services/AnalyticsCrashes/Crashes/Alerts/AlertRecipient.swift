@@ -1,7 +1,7 @@
 import Foundation
 
 /// The state of an alert's mail to one staff member. Stored as JSON: keep old shapes readable.
-struct AlertReader: Codable, Sendable, Equatable {
+struct AlertRecipient: Codable, Sendable, Equatable {
     enum State: String, Codable, Sendable {
         /// The mail has been queued, or will be.
         case waiting
@@ -22,7 +22,7 @@ struct AlertReader: Codable, Sendable, Equatable {
     var staff: String
     var state: State
     var reason: String?
-    /// How often a caller had a failed mail sent again; each time, a new mail is queued.
+    /// How often the delivery to this recipient was retried by a call; each time, a new mail is queued.
     var again: Int?
 
     init(_ staff: UUID, _ state: State = .waiting, reason: String? = nil) {
@@ -36,18 +36,21 @@ struct AlertReader: Codable, Sendable, Equatable {
 extension AlertOutcome {
     /// The outcome of a mail alert: waiting while any mail is, failed if any mail failed or none was sent, and done
     /// otherwise.
-    init(_ readers: [AlertReader], attempt: Int) {
+    init(_ recipients: [AlertRecipient], attempt: Int) {
         self.init()
-        self.readers = readers
-        let failed = readers.filter { $0.state == .failed }
-        if let waiting = readers.first(where: { $0.state == .waiting }) {
+        self.recipients = recipients
+        let failed = recipients.filter { $0.state == .failed }
+        if let waiting = recipients.first(where: { $0.state == .waiting }) {
             failure = "The mail has not been sent yet" + (waiting.reason.map { ": \($0)." } ?? ".")
             // The notifications service retries the mail. A further attempt here only reads the mail's state.
             retryAfter = .seconds(min(900, 2 << min(attempt, 10)))
         } else if let first = failed.first {
-            failure = "\(failed.count) of \(readers.count) were not mailed: \(first.reason ?? "no reason known")."
+            failure = """
+                The mail to \(failed.count) of \(recipients.count) recipients failed: \
+                \(first.reason ?? "no reason known").
+                """
             isFinal = true
-        } else if !readers.contains(where: { $0.state == .sent }) {
+        } else if !recipients.contains(where: { $0.state == .sent }) {
             failure = "None of the alert's recipients may read the app's crashes any more."
             isFinal = true
         }

@@ -6,7 +6,7 @@ import MartletPostgres
 
 /// The addresses from which users have signed in with their passwords. Attempts from them are counted separately, so
 /// that guesses from elsewhere do not make the user wait.
-struct PlaceStore: Sendable {
+struct SignInAddressStore: Sendable {
     /// The approximate maximum number of addresses; the most recently used ones are kept.
     static let maximumPerUser = 20
     /// How long an address is kept after its last use.
@@ -20,7 +20,7 @@ struct PlaceStore: Sendable {
         try await !postgres.query(
             """
             SELECT FROM auth.users AS u JOIN auth.sign_in_places AS p ON p.user_id = u.id
-            WHERE \(UserStore.isIn(space)) AND \(UserStore.isOf(identity)) AND p.place = \(place(address, in: space))
+            WHERE \(UserStore.isIn(space)) AND \(UserStore.isOf(identity)) AND p.place = \(hash(address, in: space))
                 AND p.last_used > now() - make_interval(days => \(Self.retentionInDays))
             """
         ).isEmpty
@@ -31,7 +31,7 @@ struct PlaceStore: Sendable {
             """
             WITH noted AS (
                 INSERT INTO auth.sign_in_places AS p (user_id, place)
-                SELECT u.id, \(place(address, in: space)) FROM auth.users AS u WHERE u.id = \(user) AND \(UserStore.isIn(space))
+                SELECT u.id, \(hash(address, in: space)) FROM auth.users AS u WHERE u.id = \(user) AND \(UserStore.isIn(space))
                 -- Once a day is often enough to know that it is in use.
                 ON CONFLICT (user_id, place) DO UPDATE SET last_used = now() WHERE p.last_used < now() - interval '1 day'
             )
@@ -47,7 +47,7 @@ struct PlaceStore: Sendable {
             timeout: .seconds(120))
     }
 
-    private func place(_ address: String, in space: AppSpace) -> Data {
+    private func hash(_ address: String, in space: AppSpace) -> Data {
         Data(HMAC<SHA256>.authenticationCode(for: Data("\(space.jobScope) \(address)".utf8), using: key))
     }
 }
