@@ -38,8 +38,8 @@ final class HookStore: Sendable {
         return hooks
     }
 
-    /// The function of this name. Before the call is refused, the database is asked once, because another copy may
-    /// just have added the function or opened it to the caller.
+    /// The function of this name. Before the call is refused, the hooks are read again, because another copy may just
+    /// have added the function or opened it to the caller.
     ///
     /// - Throws: `hook-not-found`, `forbidden`.
     func function(_ name: HookName, openTo identity: Identity, in space: AppSchema) async throws -> Hook {

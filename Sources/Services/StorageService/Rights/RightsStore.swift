@@ -89,9 +89,9 @@ final class RightsStore: Sendable {
         return try await complete(rights, with: collections, in: space)
     }
 
-    /// The caller's rights for operations on collections. If the cached rights refuse one of the operations, the
-    /// database is asked once whether they have changed, because another copy may just have allowed it. Only then is
-    /// the cache invalidated.
+    /// The caller's rights for operations on collections. If the cached rights refuse one of the operations, they are
+    /// compared with those in the database, because another copy may just have allowed it. The cache is invalidated
+    /// only if they differ.
     ///
     /// - Throws: `forbidden` for a client if the environment is closed to clients.
     func rights(
@@ -110,7 +110,7 @@ final class RightsStore: Sendable {
         return rights
     }
 
-    /// Whether the database may be asked whether a refusal is still right.
+    /// Whether the database may be queried before a refusal by cached values.
     func mayConfirm(in space: AppSchema) -> Bool { memory.withLock { $0.confirmations.take(for: space) } }
 
     /// Whether the database has other rights of this identity to the collections. Does not change the cache.

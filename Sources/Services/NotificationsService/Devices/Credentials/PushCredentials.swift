@@ -88,8 +88,8 @@ final class PushCredentials: Sendable {
         return current
     }
 
-    /// The key for web push; nil if there is none. If none is cached, the database is asked, because another instance
-    /// may just have stored one.
+    /// The key for web push; nil if there is none. If none is cached, it is read again, because another instance may
+    /// just have stored one.
     func webPush(of space: Int32) async throws -> VAPIDKey? {
         if let key = try await current(space).webPush { return key }
         guard state.withLock({ $0.confirmations.take(for: space) }) else { return nil }
