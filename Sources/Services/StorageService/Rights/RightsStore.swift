@@ -99,6 +99,7 @@ final class RightsStore: Sendable {
     ) async throws -> Rights {
         let collections = Array(needs.keys)
         var rights = try await rights(of: principal, in: space, to: collections, evenIfClosed: true)
+        if rights.identity == .master { return rights }
         let isRefused =
             rights.isClosed
             || needs.contains { name, operations in operations.contains(where: rights.access(to: name).refuses) }
@@ -117,7 +118,6 @@ final class RightsStore: Sendable {
     private func isOutdated(
         _ rights: Rights, for collections: [CollectionName], in space: AppSchema
     ) async throws -> Bool {
-        if rights.identity == .master { return false }
         let stored = try await postgres.query("SELECT access FROM storage.spaces WHERE schema = \(space.schema)")
         let access = SpaceAccess(stored: try stored.first?.decode(0, as: String?.self), in: space.environment)
         guard access == rights.spaceAccess else { return true }
