@@ -304,6 +304,107 @@ import Testing
         #expect(try await client.post("/storage/New", "{}").isProblem(.forbidden))
     }
 
+    /// Another copy of the service, which is never notified.
+    private static func copy(of app: StorageApp) -> StorageService {
+        StorageService(
+            postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
+    }
+
+    /// Calls, and rules that allow them.
+    private static let calls: [(rules: String, send: @Sendable (ServiceClient) async throws -> Answer)] = [
+        (#"{"find":["*"]}"#, { try await $0.get("/storage/Note") }),
+        (#"{"find":["ada"]}"#, { try await $0.post("/storage/query/Note", "{}") }),
+        (#"{"find":["authenticated"]}"#, { try await $0.get("/changes/Note") }),
+        (#"{"find":["*"],"count":["*"]}"#, { try await $0.post("/storage/distinct/Note", #"{"field":"n"}"#) }),
+        (#"{"get":["*"]}"#, { try await $0.get("/storage/Note/a") }),
+        (#"{"create":["*"]}"#, { try await $0.post("/storage/Note", #"{"n":1}"#) }),
+        (#"{"create":["*"]}"#, { try await $0.post("/storage/all/Note", #"[{"n":1}]"#) }),
+        (#"{"get":["*"],"update":["*"]}"#, { try await $0.patch("/storage/Note/a", #"{"n":2}"#) }),
+        (#"{"get":["*"],"update":["*"]}"#, { try await $0.put("/storage/Note/a", #"{"n":3}"#) }),
+        (
+            #"{"get":["*"],"update":["*"]}"#,
+            {
+                let write = #"{"method":"PATCH","path":"storage/Note/a","body":{"n":4}}"#
+                return try await $0.post("/storage/batch", #"{"transaction":true,"requests":[\#(write)]}"#)
+            }
+        ),
+        (#"{"find":["*"],"delete":["*"]}"#, { try await $0.delete("/storage/Note/b") }),
+    ]
+
+    @Test func `what another copy of the service has just allowed is not refused`() async throws {
+        let app = try await StorageApp.withDefaultAccess()
+        let copy = Self.copy(of: app)
+        let ada = try await ServiceClient(copy).acting(as: app.ada)
+        for id in ["a", "b"] { _ = try await app.master.post("/storage/Note", #"{"_id":"\#(id)","n":1}"#) }
+        for (rules, send) in Self.calls {
+            try await app.set("{}", on: "Note")
+            copy.rights.forgetAll()
+            _ = try await copy.rights.rights(of: app.ada, in: app.space())
+            try await app.set(#"{"rules":\#(rules)}"#, on: "Note")
+            let answer = try await send(ada)
+            #expect((200..<300).contains(answer.status), "\(rules): \(answer)")
+        }
+    }
+
+    @Test func `a field, a role and the access that another copy has just allowed are not refused`() async throws {
+        let app = try await StorageApp.withDefaultAccess()
+        let copy = Self.copy(of: app)
+        let ada = try await ServiceClient(copy).acting(as: app.ada)
+        let create = #""create":["*"]"#
+        try await app.set(#"{"rules":{\#(create)}}"#, on: "Note")
+        copy.rights.forgetAll()
+        #expect(try await ada.post("/storage/Note", #"{"x":1}"#).isProblem(.forbidden, field: "x"))
+        try await app.set(#"{"rules":{\#(create),"addField":["ada"]}}"#, on: "Note")
+        #expect(try await ada.post("/storage/Note", #"{"x":1}"#).status == 201)
+        try await app.set(#"{"rules":{\#(create)}}"#, on: "Note")
+        copy.rights.forgetAll()
+        #expect(try await ada.post("/storage/Note", #"{"y":1}"#).isProblem(.forbidden, field: "y"))
+        let schema = #"{"properties":{"y":{"type":"integer"}}}"#
+        #expect(try await app.master.put("/collections/Note/schema", schema).status == 200)
+        #expect(try await ada.post("/storage/Note", #"{"y":1}"#).status == 201)
+
+        try await app.set(#"{"rules":{"find":["role:team"]}}"#, on: "Note")
+        copy.rights.forgetAll()
+        #expect(try await ada.get("/storage/Note").isProblem(.forbidden))
+        #expect(try await app.master.put("/roles/team", #"{"add":["ada"]}"#).status == 204)
+        #expect(try await ada.get("/auth/me/roles")["data"] == #"["team"]"#)
+        #expect(try await ada.get("/storage/Note").status == 200)
+        #expect(try await ada.get("/storage/Other").isProblem(.forbidden))
+        #expect(try await app.master.put("/rules/settings", #"{"access":"open"}"#).status == 200)
+        #expect(try await ada.get("/storage/Other").status == 200)
+    }
+
+    @Test func `a refusal that is right does not empty the cache`() async throws {
+        let app = try await StorageApp.withDefaultAccess()
+        let space = try app.space()
+        let rights = RightsStore(postgres: app.postgres, spaces: app.objects.spaces)
+        let needs = try [CollectionName("Note"): Set([Access.Operation.find])]
+        _ = try await rights.rights(of: app.principal(.client), in: space, for: needs)
+        let revision = rights.revision
+        _ = try await rights.rights(of: app.principal(.client), in: space, for: needs)
+        #expect(rights.revision == revision)
+    }
+
+    @Test func `a collection that another copy has just dropped is created with its fields`() async throws {
+        let app = try await StorageApp()
+        let copy = Self.copy(of: app)
+        let master = try await ServiceClient(copy).acting(as: app.principal(.master))
+        let write = #"{"method":"POST","path":"storage/Note","body":{"n":1}}"#
+        for (path, body) in [
+            ("/storage/Note", #"{"n":1}"#), ("/storage/batch", #"{"transaction":true,"requests":[\#(write)]}"#),
+        ] {
+            _ = try await app.master.post("/storage/Note", #"{"n":1}"#)
+            copy.rights.forgetAll()
+            #expect(try await master.get("/storage/Note?include=n").status == 200)
+            #expect(try await app.master.delete("/collections/Note").status == 204)
+            let answer = try await master.post(path, body)
+            #expect((200..<300).contains(answer.status), "\(answer)")
+            let fields = try await app.superuser.query(
+                "SELECT fields::text FROM \(try app.space().own("_collections")) WHERE name = 'Note'")
+            #expect(try fields.first?.decode(0, as: String.self).contains("Number") == true, "\(path)")
+        }
+    }
+
     @Test func `clients and users cannot manage rights`() async throws {
         let app = try await StorageApp()
         for (client, refusal) in [(app.client, ErrorCode.invalidToken), (app.acting(as: .ada), .forbidden)] {
@@ -317,6 +418,12 @@ import Testing
 }
 
 extension StorageApp {
+    fileprivate var ada: Principal {
+        var principal = principal(.client)
+        principal.userID = "ada"
+        return principal
+    }
+
     fileprivate func acting(as caller: RightsTests.Caller) -> ServiceClient {
         switch caller {
         case .anonymous: client

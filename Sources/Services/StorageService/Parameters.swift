@@ -24,9 +24,11 @@ extension ServiceContext {
     }
 
     /// The collection in the path, with the caller's rights.
-    func scope(_ rights: RightsStore) async throws -> QueryScope {
+    ///
+    /// - Parameter operations: What the request needs, which is not refused because of outdated rights.
+    func scope(_ rights: RightsStore, for operations: Set<Access.Operation> = []) async throws -> QueryScope {
         let (collection, space) = (try collection, try space)
-        let known = try await rights.rights(of: try principal, in: space, to: [collection])
+        let known = try await rights.rights(of: try principal, in: space, for: [collection: operations])
         return QueryScope(space: space, collection: collection, rights: known)
     }
 

@@ -72,6 +72,12 @@ import Testing
             #expect(try await app.count("analytics.events") == 0)
             #expect(try await app.count("analytics.terms") == 0)
             #expect(try await app.ingest("GET", "/segment/v1/settings/mi_live_key")["integrations"] == "{}")
+
+            // Another instance, which has cached this, stores events as soon as the app collects them again.
+            let (space, other) = (try await app.space, SettingsStore(postgres: app.postgres))
+            #expect(try await !other.settings(of: space).isCollecting)
+            #expect(try await app.master("PUT", "/analytics/settings", #"{"isCollecting":true}"#).status == 200)
+            #expect(try await other.settings(of: space).isCollecting)
         }
     }
 }

@@ -1,5 +1,6 @@
 import Foundation
 import MartletAPI
+import MartletCore
 import MartletPostgres
 import MartletTesting
 import Testing
@@ -37,6 +38,21 @@ import Testing
             #expect(try await client.count("SELECT count(*) FROM auth.users") == 1)
             let list = try await client.master("GET", "invitations")
             #expect(list["count"] == "1" && list["data.0.used"] != "null" && !list.text.contains(code), "\(list)")
+        }
+    }
+
+    @Test func `What another instance has just allowed is not refused`() async throws {
+        try await UserClient.run { client in
+            let space = AppSpace(appID: client.app.id, environment: .live)
+            let other = AppSettingsStore(postgres: client.auth.postgres)
+            try await client.set(#""inviteOnly":true"#)
+            let refusal = await #expect(throws: ServiceError.self) {
+                _ = try await other.current(in: space) { try $0.checkAnonymousSignUp() }
+            }
+            #expect(refusal?.code == .forbidden)
+            try await client.set(#""inviteOnly":false"#)
+            let settings = try await other.current(in: space) { try $0.checkAnonymousSignUp() }
+            #expect(!settings.inviteOnly)
         }
     }
 

@@ -104,6 +104,23 @@ import Testing
         #expect(receiver.received.isEmpty)
     }
 
+    @Test("a function that another copy of the service has just added or opened can be called")
+    func anotherCopy() async throws {
+        let app = try await StorageApp()
+        let receiver = try await HookReceiver()
+        let copy = try await ServiceClient(
+            StorageService(
+                postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings))
+        let client = copy.acting(as: app.principal(.client))
+        #expect(try await client.post("/functions/f").isProblem(.hookNotFound))
+        try await app.hook("f", "function", at: receiver)
+        #expect(try await client.post("/functions/f").isProblem(.forbidden))
+        #expect(try await copy.acting(as: app.principal(.master)).post("/functions/f").status == 200)
+        let opened = #"{"event":"function","url":"\#(receiver.url)","timeoutMilliseconds":10000,"callers":["*"]}"#
+        #expect(try await app.master.put("/hooks/f", opened).status == 200)
+        #expect(try await client.post("/functions/f").status == 200)
+    }
+
     @Test("calls beyond the limit of concurrent ones are refused, with a time to retry")
     func busy() async throws {
         let app = try await StorageApp()

@@ -18,15 +18,33 @@ extension Napton {
         for (name, definition) in definitions {
             try await app.manage(
                 "PUT", "config/definition/" + name, bytes: definition, headers: ["if-none-match": "*"])
-            try await app.manage("POST", "config/definition/\(name)/publish")
+            try await publish(name, on: app)
         }
         return app
+    }
+
+    private static func publish(_ definition: String, on app: ExampleApp) async throws {
+        let version = try await app.manage("POST", "config/definition/\(definition)/publish")["version"] ?? .null
+        try await Story.waitForCopies(toKnow: "version \(version) of \(definition)") {
+            do {
+                let answer = try await JSON(parsing: manifest(of: definition, in: app))
+                return answer["manifest"]?["version"] == version
+            } catch let error as MartletError where error.status == 404 {
+                return false
+            }
+        }
+    }
+
+    /// The signed manifest of a definition, as phones get it.
+    private static func manifest(of definition: String, in app: ExampleApp) async throws -> Data {
+        let call = Call(app.url, headers: ["x-martlet-secret": app.key("secret")])
+        return try await call.data("GET", "api/\(app.appKey)/definitions/\(definition)/manifest")
     }
 
     /// Changes the events app by a merge patch.
     static func change(_ patch: [UInt8], on app: ExampleApp) async throws {
         try await app.manage("PATCH", "config/definition/" + kickIn, bytes: patch, headers: ["if-match": "*"])
-        try await app.manage("POST", "config/definition/\(kickIn)/publish")
+        try await publish(kickIn, on: app)
     }
 
     /// The folder that a developer's script puts into the app: the definition as the server has it now.
@@ -35,7 +53,7 @@ extension Napton {
         try FileManager.default.createDirectory(at: folder, withIntermediateDirectories: true)
         let call = Call(app.url, headers: ["x-martlet-secret": app.key("secret")])
         let path = "api/\(app.appKey)/definitions/\(definition)"
-        let manifest = try await call.data("GET", path + "/manifest")
+        let manifest = try await manifest(of: definition, in: app)
         try manifest.write(to: folder.appendingPathComponent("manifest.json"))
         for part in try JSON(parsing: manifest)["manifest"]?["parts"]?.arrayValue ?? [] {
             guard let digest = part["sha256"]?.stringValue else { continue }

@@ -41,6 +41,17 @@ public struct Story: Sendable {
             try await Task.sleep(nanoseconds: 50_000_000)
         }
     }
+
+    /// Waits until each copy of a service has what one of them has published, which takes up to a second. The gateway
+    /// takes the copies in turn, so the condition must hold several times in a row.
+    static func waitForCopies(toKnow what: String, until holds: () async throws -> Bool) async throws {
+        try await wait(for: "each copy of the service to know \(what)") {
+            for _ in 0..<6 {
+                guard try await holds() else { return false }
+            }
+            return true
+        }
+    }
 }
 
 extension Story {

@@ -100,6 +100,11 @@ public struct TimetableStory: Sendable {
         story.chapter("4. Which screen first?")
         try await Timetable.startTest(on: app)
         let folders = (0..<24).map { _ in Scratch.folder() }
+        let early = phone("Student 0", folder: folders[0])
+        try await Story.waitForCopies(toKnow: "the test") {
+            try await early.martlet.remote.refresh()
+            return early.martlet.remote.current.experiments["start-screen"] != nil
+        }
         var first: [String] = []
         for (number, folder) in folders.enumerated() {
             let phone = phone("Student \(number)", folder: folder)

@@ -60,9 +60,10 @@ struct FederatedSignIn: Sendable {
         -> Response?
     {
         // An address verified by the provider counts as verified by mail. An invitation cannot be given here.
-        let settings = try await settings.current(in: space).settings
-        try settings.checkSignUpWithoutInvitation()
-        try settings.check(identity.verifiedEmail)
+        _ = try await settings.current(in: space) { settings in
+            try settings.checkSignUpWithoutInvitation()
+            try settings.check(identity.verifiedEmail)
+        }
         // The name goes into the private profile: it is not public unless the user makes it so.
         let name = identity.name.map { #"{"name":\#(JSONValue.quote($0))}"# }
         let user = NewUser(

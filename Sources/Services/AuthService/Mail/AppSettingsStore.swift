@@ -18,6 +18,7 @@ final class AppSettingsStore: Sendable {
 
     private let postgres: PostgresClient
     private let cache = Mutex<[AppSpace: (current: Current, until: ContinuousClock.Instant)]>([:])
+    private let confirmations = Mutex(Confirmations<AppSpace>())
 
     init(postgres: PostgresClient) {
         self.postgres = postgres
@@ -32,6 +33,35 @@ final class AppSettingsStore: Sendable {
             cache[space] = (current, now + Self.lifetime)
         }
         return current
+    }
+
+    /// The settings, if they pass a check. Cached settings that do not are read again first, because another instance
+    /// may just have changed them.
+    ///
+    /// - Throws: The errors of `check`.
+    func current(in space: AppSpace, passing check: (AppSettings) throws -> Void) async throws -> AppSettings {
+        let known = try await current(in: space).settings
+        do {
+            try check(known)
+            return known
+        } catch {
+            guard let stored = try await readAgain(in: space)?.settings else { throw error }
+            try check(stored)
+            return stored
+        }
+    }
+
+    /// Whether the app has its own mail server. Read again before the answer is no.
+    func hasMailServer(in space: AppSpace) async throws -> Bool {
+        if try await current(in: space).hasMailServer { return true }
+        return try await readAgain(in: space)?.hasMailServer ?? false
+    }
+
+    /// Nil if the space has been read too often.
+    private func readAgain(in space: AppSpace) async throws -> Current? {
+        guard confirmations.withLock({ $0.take(for: space) }) else { return nil }
+        forget(space)
+        return try await current(in: space)
     }
 
     private func read(in space: AppSpace) async throws -> Current {

@@ -36,7 +36,7 @@ struct RequestEmailVerification: Endpoint {
         }
         var order = MailOrder(.verifyEmail, to: text, user: id, in: space)
         order.languages = try fields.languages(request)
-        order.link = try fields.link(try await mailing.settings.current(in: space).settings)
+        order.link = try fields.link(try await mailing.settings.current(in: space) { _ = try fields.link($0) })
         try await attempts.begin(context.mailLimits(to: EmailAddress(text), of: request))
         try await mailing.outbox.place(order)
         return Response(status: .accepted)

@@ -32,7 +32,7 @@ struct CreateInvitation: Endpoint {
         let space = try context.userSpace
         let fields = try await BodyFields(request, ["email", "days", "language", "link"], isOptional: true)
         let (email, days) = (try fields.email(), try fields.integer("days", in: 1...90) ?? 7)
-        let settings = try await mailing.settings.current(in: space).settings
+        let settings = try await mailing.settings.current(in: space) { _ = try fields.link($0) }
         let (languages, link) = (
             try fields.string("language").map { [try LanguageTag($0, field: "language").text] } ?? [],
             try fields.link(settings)

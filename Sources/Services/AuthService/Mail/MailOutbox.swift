@@ -18,19 +18,19 @@ struct MailOutbox: Sendable {
 
     func canSendMail(in space: AppSpace) async throws -> Bool {
         if hasMailServer { return true }
-        return try await settings.current(in: space).hasMailServer
+        return try await settings.hasMailServer(in: space)
     }
 
     /// - Throws: `not-implemented` if there is no mail server; `too-many-requests` if the app has sent too much mail
     ///   this hour.
     func place(_ order: MailOrder) async throws {
-        let current = try await settings.current(in: order.space)
-        guard hasMailServer || current.hasMailServer else {
+        guard try await canSendMail(in: order.space) else {
             throw ServiceError(
                 .notImplemented,
                 "No mail server is configured. The operator can set MARTLET_MAIL_HOST, or the app's server can use PUT /auth/mail."
             )
         }
+        let current = try await settings.current(in: order.space)
         let space = [order.appID, order.environment.rawValue]
         guard try await counts.admit(["app"] + space, limit: current.settings.mailsPerHour) else {
             logger.warning(

@@ -86,10 +86,10 @@ struct ConfirmMailSignIn: Endpoint {
     }
 
     private func signUp(by proof: MailProof, _ session: NewSession, in space: AppSpace) async throws -> Response {
-        let settings = try await mailing.settings.current(in: space).settings
-        guard settings.allowsSignUpByMail(proof.email), try await mailing.proofs.consume(proof) else {
-            throw ServiceError.proofRefused
+        _ = try await mailing.settings.current(in: space) { settings in
+            guard settings.allowsSignUpByMail(proof.email) else { throw ServiceError.proofRefused }
         }
+        guard try await mailing.proofs.consume(proof) else { throw ServiceError.proofRefused }
         let user = NewUser(email: try EmailAddress(proof.email), isEmailVerified: true)
         let created = try await users.create(user, session: session, in: space)
         return try completion.signIns.answer(

@@ -85,7 +85,7 @@ extension Mailing {
         let email = try fields.requiredEmail()
         var order = MailOrder(kind, to: email.text, in: space)
         order.languages = try fields.languages(request)
-        order.link = try fields.link(try await settings.current(in: space).settings)
+        order.link = try fields.link(try await settings.current(in: space) { _ = try fields.link($0) })
         try await attempts.begin(context.mailLimits(to: email, of: request))
         try await outbox.place(order)
         return Response(status: .accepted)

@@ -79,7 +79,9 @@ struct LogInByPasskey: Endpoint {
             guard let account = try await users.account(passkey.userID, in: space), !account.isDisabled else {
                 throw Self.refusal()
             }
-            try await settings.current(in: space).settings.checkSignIn(isEmailVerified: account.isEmailVerified)
+            _ = try await settings.current(in: space) {
+                try $0.checkSignIn(isEmailVerified: account.isEmailVerified)
+            }
             response = try await completion.signIn(
                 passkey.userID, code: code, hasTwoFactors: proof.isUserVerified, session: session, in: space
             ) {

@@ -98,8 +98,9 @@ struct SignUpByPasskey: Endpoint {
         user.invitation = try fields.string("invitation")
         let session = NewSession(device: try fields.device())
         let languages = try fields.languages(request)
-        let settings = try await mailing.settings.current(in: space).settings
-        try settings.checkSignUp(email: email, invitation: user.invitation)
+        let settings = try await mailing.settings.current(in: space) { [invitation = user.invitation] in
+            try $0.checkSignUp(email: email, invitation: invitation)
+        }
         let party = try await passkeys.requiredParty(in: space)
         try await attempts.begin(context.nameLimits(of: request))
 

@@ -39,9 +39,8 @@ struct PasswordSignIn: Sendable {
             return (found, try await hasher.verify(attempt.password, against: found?.passwordHash))
         }
         guard matches, let found, !found.isDisabled else { throw ServiceError.passwordRefused }
-        let settings = try await settings.current(in: space).settings
         do {
-            try settings.checkSignIn(isEmailVerified: found.isEmailVerified)
+            _ = try await settings.current(in: space) { try $0.checkSignIn(isEmailVerified: found.isEmailVerified) }
         } catch {
             // The password was right, so the attempt did not fail.
             try await attempts.takeBack(limits)

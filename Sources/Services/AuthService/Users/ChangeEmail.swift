@@ -36,8 +36,10 @@ struct ChangeEmail: Endpoint {
         let (space, id) = (try context.userSpace, try context.signedInUser)
         let fields = try await BodyFields(request, ["email", "password", "language", "link"])
         let email = try fields.requiredEmail()
-        let settings = try await mailing.settings.current(in: space).settings
-        try settings.check(email)
+        let settings = try await mailing.settings.current(in: space) {
+            try $0.check(email)
+            _ = try fields.link($0)
+        }
         var order = MailOrder(.changeEmail, to: email.text, user: id, in: space)
         (order.languages, order.link) = (try fields.languages(request), try fields.link(settings))
         _ = try await check.confirmPassword(try fields.secret("password"), of: id, in: space)

@@ -32,7 +32,7 @@ struct SignInAnonymously: Endpoint {
         let fields = try await BodyFields(request, ["device", "profile", "private"], isOptional: true)
         let user = NewUser(profile: try fields.profile() ?? "{}", privateProfile: try fields.privateProfile() ?? "{}")
         let session = NewSession(device: try fields.device())
-        try await settings.current(in: space).settings.checkAnonymousSignUp()
+        _ = try await settings.current(in: space) { try $0.checkAnonymousSignUp() }
         try await attempts.begin(context.nameLimits(of: request))
         let created = try await users.create(user, session: session, in: space)
         return try signIns.answer(session.id, userID: created.id, user: created.json, in: space, status: .created)

@@ -53,8 +53,9 @@ struct SignUp: Endpoint {
         user.invitation = try fields.string("invitation")
         let session = NewSession(device: try fields.device())
         let languages = try fields.languages(request)
-        let settings = try await mailing.settings.current(in: space).settings
-        try settings.checkSignUp(email: email, invitation: user.invitation)
+        let settings = try await mailing.settings.current(in: space) { [invitation = user.invitation] in
+            try $0.checkSignUp(email: email, invitation: invitation)
+        }
 
         try await attempts.begin(context.nameLimits(of: request))
         user.passwordHash = try await hasher.hash(password)

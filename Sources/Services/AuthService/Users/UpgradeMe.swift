@@ -42,9 +42,10 @@ struct UpgradeMe: Endpoint {
         let password = Secret(try fields.requiredString("password"))
         try PasswordPolicy.check(password, besides: [userName?.text, email?.text])
         let languages = try fields.languages(request)
-        let settings = try await mailing.settings.current(in: space).settings
         guard let account = try await check.users.account(id, in: space) else { throw ServiceError(.userNotFound) }
-        if email != nil || account.email == nil { try settings.check(email) }
+        let settings = try await mailing.settings.current(in: space) { settings in
+            if email != nil || account.email == nil { try settings.check(email) }
+        }
         guard account.passwordHash == nil else { throw ServiceError(.conflict, "This user already has a password.") }
         guard account.email == nil || email == nil || email?.text == account.email else {
             throw ServiceError(.conflict, "This user already has another address; change it with PUT auth/me/email.")

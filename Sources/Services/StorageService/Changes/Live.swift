@@ -43,7 +43,7 @@ final class Live: Sendable {
     func check(_ request: LiveRequest, as principal: Principal, after cursor: ChangeCursor?, in space: AppSchema)
         async throws
     {
-        let rights = try await rights.rights(of: principal, in: space, to: [request.collection])
+        let rights = try await rights.rights(of: principal, in: space, for: [request.collection: [.find]])
         _ = try request.shape(rights, in: space)
         _ = try await changes.end(of: request.collection, after: cursor, in: space)
         try state.withLock { try check(space, $0) }

@@ -56,7 +56,7 @@ struct ReadChanges: Endpoint {
     private func compiledQuery(
         for request: Request, _ context: ServiceContext
     ) async throws -> (SyncFeed.Query, QueryScope) {
-        let scope = try await context.scope(rights)
+        let scope = try await context.scope(rights, for: [.find])
         try scope.access.require(.find)
         let parameters = request.uri.queryParameters
         var query = SyncFeed.Query(keys: try request.keys)

@@ -46,7 +46,7 @@ struct ReadCollection: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (collection, space) = (try context.collection, try context.space)
         let summary = try await collections.details(of: collection, of: space)
-        let known = try await rights.collections(of: space)[collection.text]?.fields ?? [:]
+        let known = try await rights.storedFields(of: [collection], in: space)[collection.text] ?? [:]
         let fields = try await collections.fields(of: collection, of: space, known: known)
         let indexes = try await indexes.list(on: collection, of: space)
         return try .encoding(Body(name: collection.text, summary: summary, fields: fields, indexes: indexes))

@@ -37,7 +37,7 @@ struct ReadObjectFile: Endpoint {
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let (scope, id) = (try await context.scope(rights, for: [.get]), try context.objectID)
         let path = try request.uri.queryParameters["path"].map { try FilePath(String($0)) }
         let fileScope = FileScope(scope.space, scope.rights, of: try context.principal)
         guard let field = ObjectField(id, key: context.component("key")),

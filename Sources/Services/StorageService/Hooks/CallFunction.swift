@@ -36,10 +36,7 @@ struct CallFunction: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (name, space) = (try context.hookName, try context.space)
         let identity = try await rights.rights(of: try context.principal, in: space).identity
-        let hook = try await hooks.function(name, in: space)
-        guard hook.isOpen(to: identity) else {
-            throw ServiceError(.forbidden, "This function is not open to the caller.")
-        }
+        let hook = try await hooks.function(name, openTo: identity, in: space)
         let body = try await request.wholeBody(upTo: Self.maximumSizeInBytes)
         let parameters =
             body.readableBytes == 0

@@ -1,3 +1,4 @@
+import Foundation
 import MartletAPI
 import MartletCore
 import MartletPostgres
@@ -37,10 +38,22 @@ final class HookStore: Sendable {
         return hooks
     }
 
-    /// - Throws: `hook-not-found`.
-    func function(_ name: HookName, in space: AppSchema) async throws -> Hook {
-        let hook = try await enabled(in: space).first { $0.event == .function && $0.name == name.text }
+    /// The function of this name. Before the call is refused, the hooks are read again, because another copy may just
+    /// have added the function or opened it to the caller.
+    ///
+    /// - Throws: `hook-not-found`, `forbidden`.
+    func function(_ name: HookName, openTo identity: Identity, in space: AppSchema) async throws -> Hook {
+        func isIt(_ hook: Hook) -> Bool { hook.isEnabled && hook.event == .function && hook.name == name.text }
+        var hook = try await enabled(in: space).first(where: isIt)
+        if hook?.isOpen(to: identity) != true, rights.mayConfirm(in: space) {
+            let stored = try await list(of: space).first(where: isIt)
+            if stored?.updated != hook?.updated { rights.forget(space) }
+            hook = stored
+        }
         guard let hook else { throw ServiceError(.hookNotFound) }
+        guard hook.isOpen(to: identity) else {
+            throw ServiceError(.forbidden, "This function is not open to the caller.")
+        }
         return hook
     }
 

@@ -22,7 +22,7 @@ struct AggregateObjects: Endpoint {
     let envelope: Envelope
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let scope = try await context.scope(rights)
+        let scope = try await context.scope(rights, for: [.find, .count])
         let value = try await request.json(upTo: QueryObjects.maximumFilterSizeInBytes)
         return envelope.response(
             try await objects.summarize(try AggregateQuery(value, in: scope), in: scope), of: scope.space)

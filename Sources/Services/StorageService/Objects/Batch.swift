@@ -29,6 +29,15 @@ struct Batch: Sendable {
         let collection: CollectionName
         let action: Action
         let precondition: Precondition?
+
+        /// The right that the write needs.
+        var operation: Access.Operation {
+            switch action {
+            case .create: .create
+            case .replace, .change: .update
+            case .delete: .delete
+            }
+        }
     }
 
     /// The answer to one write.
@@ -109,7 +118,20 @@ struct Batch: Sendable {
     {
         try await makeCollections(for: items, in: space, with: rights)
         if objects.isInTransaction { return try await runEach(items, in: space, with: rights, objects) }
-        return try await postgres.withTransaction(role: space.role, serializationRetries: 3) { transaction in
+        do {
+            return try await runInTransaction(items, in: space, with: rights, objects)
+        } catch let error as PostgresError where error.isUndefinedTable || error.isInFailedTransaction {
+            // Another copy has dropped a collection.
+            self.rights.forget(space)
+            try await makeCollections(for: items, in: space, with: rights)
+            return try await runInTransaction(items, in: space, with: rights, objects)
+        }
+    }
+
+    private func runInTransaction(
+        _ items: [Item], in space: AppSchema, with rights: Rights, _ objects: ObjectStore
+    ) async throws -> [Outcome] {
+        try await postgres.withTransaction(role: space.role, serializationRetries: 3) { transaction in
             try await runEach(items, in: space, with: rights, objects.within(transaction))
         }
     }

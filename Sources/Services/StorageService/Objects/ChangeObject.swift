@@ -32,7 +32,7 @@ struct ChangeObject: Endpoint {
     let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let (scope, id) = (try await context.scope(rights, for: [.update]), try context.objectID)
         let precondition = try Precondition(request)
         let isUpsert = try ListQuery.flag("upsert", in: request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)

@@ -35,7 +35,7 @@ struct CreateObject: Endpoint {
     let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let scope = try await context.scope(rights)
+        let scope = try await context.scope(rights, for: [.create])
         let mustBeNew = try Precondition.mustBeNew(request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
         let sent = try Document(body, allowingOperations: true)

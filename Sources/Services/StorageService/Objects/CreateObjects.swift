@@ -31,7 +31,7 @@ struct CreateObjects: Endpoint {
     let envelope: Envelope
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let scope = try await context.scope(rights)
+        let scope = try await context.scope(rights, for: [.create])
         var response = try await answer(to: request, context, scope)
         response.headers[.location] = "/storage/\(scope.collection.text)"
         return response

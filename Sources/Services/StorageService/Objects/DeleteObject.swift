@@ -28,7 +28,7 @@ struct DeleteObject: Endpoint {
     let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let (scope, id) = (try await context.scope(rights, for: [.delete]), try context.objectID)
         let precondition = try Precondition(request)
         if try await before.hasHook(for: [.beforeDelete], in: scope) {
             if let earlier = try await idempotency.earlier(request, ByteBuffer(), in: scope) { return earlier }

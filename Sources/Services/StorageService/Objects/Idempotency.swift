@@ -39,6 +39,8 @@ struct Idempotency: Sendable {
             return try await performOnce(key, caller, digest, in: scope, write)
         } catch let error as PostgresError where error.isUndefinedTable || error.isInFailedTransaction {
             try await collections.create(scope.collection, of: scope.space)
+            // As in `ObjectStore`, another copy may have dropped the collection.
+            objects.rights.forget(scope.space)
             return try await performOnce(key, caller, digest, in: scope, write)
         }
     }

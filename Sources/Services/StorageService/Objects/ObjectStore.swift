@@ -646,8 +646,13 @@ struct ObjectStore: Sendable {
         guard scope.access.mayNotAddFields else { return }
         let remembered = try await rights.collections(of: scope.space)[scope.collection.text]
         let declared = remembered?.schema?.fields ?? []
-        let names = names.filter { remembered?.fields[$0] == nil && !declared.contains($0) }
+        var names = names.filter { remembered?.fields[$0] == nil && !declared.contains($0) }
         guard !names.isEmpty else { return }
+        if let changed = try await rights.changed(scope.collection, since: remembered, in: scope.space) {
+            let current = scope.rights.replacing(changed.rules, of: scope.collection)
+            guard current.access(to: scope.collection).mayNotAddFields else { return }
+            names.subtract(changed.schema?.fields ?? [])
+        }
         // Another copy may just have added a field.
         let known = try await rights.storedFields(of: [scope.collection], in: scope.space)[scope.collection.text] ?? [:]
         if let name = names.filter({ known[$0] == nil }).min() { throw scope.access.refusal(ofNew: name) }
@@ -791,6 +796,8 @@ struct ObjectStore: Sendable {
             return try await run(try statement(), in: scope.space)
         } catch let error as PostgresError where error.isUndefinedTable && transaction == nil {
             try await collections.create(scope.collection, of: scope.space)
+            // Another copy may have dropped the collection, whose fields must not count as known in the new one.
+            rights.forget(scope.space)
             return try await run(try statement(), in: scope.space)
         } catch let error as PostgresError where error.isSerializationFailure && transaction == nil {
             return try await run(try statement(), in: scope.space)

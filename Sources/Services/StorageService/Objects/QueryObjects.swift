@@ -55,7 +55,7 @@ struct QueryObjects: Endpoint {
     let envelope: Envelope
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let scope = try await context.scope(rights)
+        let scope = try await context.scope(rights, for: [.find])
         var query = try ListQuery(request.uri.queryParameters, in: scope)
         if let skip = context.parameters.get("skip"), let limit = context.parameters.get("limit") {
             try query.setPage(skip: skip, limit: limit)

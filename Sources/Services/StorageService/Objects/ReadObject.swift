@@ -31,7 +31,7 @@ struct ReadObject: Endpoint {
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let (scope, id) = (try await context.scope(rights, for: [.get]), try context.objectID)
         let query = try ListQuery(request.uri.queryParameters, in: scope)
         guard let found = try await objects.find(id, query, in: scope) else {
             throw ServiceError(.objectNotFound)

@@ -32,7 +32,7 @@ struct ReplaceObject: Endpoint {
     let before: BeforeHooks
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        let (scope, id) = (try await context.scope(rights), try context.objectID)
+        let (scope, id) = (try await context.scope(rights, for: [.update]), try context.objectID)
         let precondition = try Precondition(request)
         let body = try await request.wholeBody(upTo: Document.maximumSizeInBytes)
         let sent = try Document(body, replacing: id)

@@ -54,9 +54,12 @@ struct RunBatch: Endpoint {
         let space = try context.space
         let body = try await request.wholeBody(upTo: Document.maximumBatchSizeInBytes)
         let (items, isTransaction) = try Self.items(Array(body.readableBytesView))
-        let (principal, names) = (try context.principal, items.map(\.collection))
+        let principal = try context.principal
+        let needs = items.reduce(into: [CollectionName: Set<Access.Operation>]()) { needs, item in
+            needs[item.collection, default: []].insert(item.operation)
+        }
         func currentRights() async throws -> Rights {
-            try await self.rights.rights(of: principal, in: space, to: names)
+            try await self.rights.rights(of: principal, in: space, for: needs)
         }
         let rights = try await currentRights()
         guard isTransaction else {

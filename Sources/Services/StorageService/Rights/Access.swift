@@ -36,6 +36,13 @@ struct Access: Sendable {
             .forbidden, "To \(operation.rawValue) an object, the caller must be able to read it, by get or by find.")
     }
 
+    /// Whether `require` refuses the operation for every object and every change.
+    func refuses(_ operation: Operation) -> Bool {
+        var access = self
+        access.ignoresLimits = true
+        return (try? access.require(operation)) == nil
+    }
+
     private func refusal(of operation: Operation) -> ServiceError {
         rules.grantees(operation) == nil
             ? Self.noRule(for: operation)

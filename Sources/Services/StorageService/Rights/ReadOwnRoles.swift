@@ -21,13 +21,14 @@ struct ReadOwnRoles: Endpoint {
     let rights: RightsStore
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
-        guard
-            case .user(_, let roles) = try await rights.rights(of: try context.principal, in: try context.space)
-                .identity
+        let space = try context.space
+        guard case .user(let id, _) = try await rights.rights(of: try context.principal, in: space).identity,
+            let user = UserID(id)
         else {
             throw ServiceError(.invalidToken, "Send an access token: Authorization: Bearer ….")
         }
-        return try .list(roles)
+        // Not from the cache, because the user may just have joined a role through another copy of the service.
+        return try .list(try await rights.loadRoles(of: user, in: space))
     }
 }
 

@@ -41,6 +41,9 @@ struct Rights: Sendable {
     /// False if the collection does not exist, or is newer than these rights.
     func knows(_ collection: CollectionName) -> Bool { identity == .master || collections[collection.text] != nil }
 
+    /// Nil if the collection is unknown, and for the master key.
+    func rules(of collection: CollectionName) -> CollectionRules? { collections[collection.text] }
+
     func access(to collection: CollectionName) -> Access {
         let isOfUsers = collection == .users
         guard identity != .master else { return isOfUsers ? .masterOfUsers : .master }

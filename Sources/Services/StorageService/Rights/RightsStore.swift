@@ -61,6 +61,7 @@ final class RightsStore: Sendable {
         var roles: [UserKey: (roles: [String], until: ContinuousClock.Instant)] = [:]
         /// Increases with every invalidation, so that values read before one are not cached after it.
         var generation = 0
+        var confirmations = Confirmations<AppSchema>()
     }
 
     private struct UserKey: Hashable {
@@ -86,6 +87,75 @@ final class RightsStore: Sendable {
         rights.moment = moment
         guard evenIfClosed || !rights.isClosed else { throw Access.closed }
         return try await complete(rights, with: collections, in: space)
+    }
+
+    /// The caller's rights for operations on collections. If the cached rights refuse one of the operations, they are
+    /// compared with those in the database, because another copy may just have allowed it. The cache is invalidated
+    /// only if they differ.
+    ///
+    /// - Throws: `forbidden` for a client if the environment is closed to clients.
+    func rights(
+        of principal: Principal, in space: AppSchema, for needs: [CollectionName: Set<Access.Operation>]
+    ) async throws -> Rights {
+        let collections = Array(needs.keys)
+        var rights = try await rights(of: principal, in: space, to: collections, evenIfClosed: true)
+        if rights.identity == .master { return rights }
+        let isRefused =
+            rights.isClosed
+            || needs.contains { name, operations in operations.contains(where: rights.access(to: name).refuses) }
+        if isRefused, mayConfirm(in: space), try await isOutdated(rights, for: collections, in: space) {
+            forget(space)
+            rights = try await self.rights(of: principal, in: space, to: collections, evenIfClosed: true)
+        }
+        guard !rights.isClosed else { throw Access.closed }
+        return rights
+    }
+
+    /// Whether the database may be queried before a refusal by cached values.
+    func mayConfirm(in space: AppSchema) -> Bool { memory.withLock { $0.confirmations.take(for: space) } }
+
+    /// Whether the database has other rights of this identity to the collections. Does not change the cache.
+    private func isOutdated(
+        _ rights: Rights, for collections: [CollectionName], in space: AppSchema
+    ) async throws -> Bool {
+        let stored = try await postgres.query("SELECT access FROM storage.spaces WHERE schema = \(space.schema)")
+        let access = SpaceAccess(stored: try stored.first?.decode(0, as: String?.self), in: space.environment)
+        guard access == rights.spaceAccess else { return true }
+        if case .user(let id, let roles) = rights.identity, let user = UserID(id) {
+            guard try await loadRoles(of: user, in: space) == roles else { return true }
+        }
+        let rows = try await spaces.query(
+            """
+            SELECT state.is_closed, c.name, c.rules::text
+            FROM (SELECT EXISTS (SELECT FROM \(try space.own("_closed"))) AS is_closed) AS state
+            LEFT JOIN \(try space.own("_collections")) AS c ON c.name = ANY (\(collections.map(\.text)))
+            """, in: space, on: postgres)
+        var current: [String: CollectionRules] = [:]
+        for row in rows {
+            guard try row.decode(0, as: Bool.self) == rights.isClosed else { return true }
+            guard let name = try row.decode(1, as: String?.self) else { continue }
+            current[name] = rules(try row.decode(2), of: name, space)
+        }
+        return collections.contains { current[$0.text] != rights.rules(of: $0) }
+    }
+
+    /// A collection as another copy has just changed it; nil if its rules and its schema are those that are known.
+    ///
+    /// - Parameter known: What the cache contained about the collection.
+    func changed(_ collection: CollectionName, since known: Collection?, in space: AppSchema) async throws
+        -> Collection?
+    {
+        guard mayConfirm(in: space) else { return nil }
+        let rows = try await spaces.query(
+            """
+            SELECT rules::text, schema_revision FROM \(try space.own("_collections")) WHERE name = \(collection.text)
+            """, in: space, on: postgres)
+        guard let row = rows.first else { return nil }
+        let stored = rules(try row.decode(0), of: collection.text, space)
+        let revision = try row.decode(1, as: Int?.self)
+        guard stored != known?.rules || revision != known?.schema?.revision else { return nil }
+        forget(space)
+        return try await collections(of: space)[collection.text]
     }
 
     /// The rights of an identity other than the master key, even if the environment is closed to clients.
@@ -296,8 +366,8 @@ final class RightsStore: Sendable {
         Set(index.fields.map { FieldName(topOf: $0.begins(with: "-") ? String($0.dropFirst()) : $0) })
     }
 
-    /// A single query, however deeply roles are nested.
-    private func loadRoles(of user: UserID, in space: AppSchema) async throws -> [String] {
+    /// As `roles`, bypassing the cache. A single query, however deeply roles are nested.
+    func loadRoles(of user: UserID, in space: AppSchema) async throws -> [String] {
         try await spaces.prepare(space)
         let members = try space.own("_role_members")
         var query: PostgresQuery = """

@@ -19,7 +19,7 @@ struct ReadSettings: Endpoint {
         _ = try context.author(may: .read, .analytics)
         return try .encoding(
             SettingsBody(
-                try await events.settings.settings(of: try await events.spaces.space(of: try context.principal))))
+                try await events.settings.stored(of: try await events.spaces.space(of: try context.principal))))
     }
 }
 

@@ -11,13 +11,25 @@ final class SettingsStore: Sendable {
 
     private let postgres: PostgresClient
     private let known = Mutex<[Int32: (settings: SpaceSettings, end: ContinuousClock.Instant)]>([:])
+    private let confirmations = Mutex(Confirmations<Int32>())
 
     init(postgres: PostgresClient) {
         self.postgres = postgres
     }
 
+    /// The settings, at most some seconds old. Before events are dropped because of them, they are read again: another
+    /// instance may just have begun to collect.
     func settings(of space: Space) async throws -> SpaceSettings {
-        if let known = known.withLock({ $0[space.id] }), known.end > ContinuousClock.now { return known.settings }
+        if let known = known.withLock({ $0[space.id] }), known.end > ContinuousClock.now,
+            known.settings.isCollecting || !confirmations.withLock({ $0.take(for: space.id) })
+        {
+            return known.settings
+        }
+        return try await stored(of: space)
+    }
+
+    /// The settings as they are stored now.
+    func stored(of space: Space) async throws -> SpaceSettings {
         let row = try await postgres.query(
             "SELECT retention_days, privacy, is_collecting, time_zone FROM analytics.settings WHERE space = \(space.id)"
         ).first

@@ -56,6 +56,7 @@ final class PushCredentials: Sendable {
         var uses = 0
         /// Counts invalidations. A result read before the latest one is not fresh.
         var changes = 0
+        var confirmations = Confirmations<Int32>()
     }
 
     let store: CredentialStore
@@ -85,6 +86,15 @@ final class PushCredentials: Sendable {
             state.entries[oldest] = nil
         }
         return current
+    }
+
+    /// The key for web push; nil if there is none. If none is cached, it is read again, because another instance may
+    /// just have stored one.
+    func webPush(of space: Int32) async throws -> VAPIDKey? {
+        if let key = try await current(space).webPush { return key }
+        guard state.withLock({ $0.confirmations.take(for: space) }) else { return nil }
+        forget(space)
+        return try await current(space).webPush
     }
 
     /// Suspends the credential in all instances until it is stored again, a push with it is accepted, or it is marked

@@ -141,7 +141,7 @@ struct ReadPushKey: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let principal = try context.principal
-        guard let key = try await credentials.current(try await spaces.space(of: principal).id).webPush else {
+        guard let key = try await credentials.webPush(of: try await spaces.space(of: principal).id) else {
             throw ServiceError(.credentialNotFound)
         }
         return try .encoding(["publicKey": key.publicKey])
