@@ -71,6 +71,7 @@ export const de = {
   "a variant": "eine Variante",
   "a webhook of your server": "ein Webhook Ihres Servers",
   "A window opens for it. This page stays as it is.": "Dafür öffnet sich ein Fenster. Diese Seite bleibt, wie sie ist.",
+  "A/B test": "A/B-Test",
   "A/B tests": "A/B-Tests",
   "About as many as the test will have.": "Etwa so viele, wie der Test haben wird.",
   "Access": "Zugriff",
@@ -157,6 +158,7 @@ export const de = {
   "Answered": "Beantwortet",
   "Answered in": "Antwort in",
   "App": "App",
+  "App definition": "App-Definition",
   "App definitions": "App-Definitionen",
   "APP gives APP-12. The numbers of older tickets change, too.":
     "APP ergibt APP-12. Auch die Nummern älterer Tickets ändern sich.",
@@ -562,8 +564,8 @@ export const de = {
   "Given up": "Aufgegeben",
   "Go back": "Zurückkehren",
   "Go back to version {n}?": "Zu Version {n} zurückkehren?",
-  "Go to a page, an app, a ticket (APP-12), a crash (#7)":
-    "Zu einer Seite, einer App, einem Ticket (APP-12), einem Absturz (#7)",
+  "Go to a page, an app, a name, a ticket (APP-12), a crash (#7)":
+    "Zu einer Seite, einer App, einem Namen, einem Ticket (APP-12), einem Absturz (#7)",
   "Go to the board": "Zum Board",
   "Goal": "Ziel",
   "Good for how many days": "Wie viele Tage gültig",
