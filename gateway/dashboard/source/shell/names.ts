@@ -67,5 +67,10 @@ async function documentsOf(
     after = body.next ?? undefined;
     if (after === undefined) break;
   }
-  return names.map((name) => ({ name, kind: t(title), icon, address: place.to(`${page}/${encodeURIComponent(name)}`) }));
+  return names.map((name) => ({
+    name,
+    kind: t(title),
+    icon,
+    address: place.to(`${page}/${encodeURIComponent(name)}`)
+  }));
 }
