@@ -298,13 +298,18 @@ class DeliveryTests(BrowserTests):
 
     def test_units_of_a_running_test_are_assigned_again_in_a_form(self):
         self.window.place("experiments/checkout?tab=setup")
-        self.page.get_by_label(re.compile("^Assignment")).fill("2")
+        assignment = self.page.get_by_label(re.compile("^Assignment"))
+        assignment.fill("2")
         self.page.get_by_label("Oldest assignment that takes part").fill("1")
         self.page.get_by_label("Units keep their variation in a new phase").uncheck()
         self.button("Save draft").click()
         self.see("Draft saved")
         stored = self.stored("experiment", "checkout")
         self.assertEqual((stored["bucketVersion"], stored["minimumBucketVersion"], stored["sticky"]), (2, 1, False))
+        assignment.fill("soon")
+        self.page.once("dialog", lambda question: question.dismiss())
+        self.page.get_by_role("navigation", name="Pages").get_by_role("link", name="Flags").click()
+        expect(assignment).to_have_value("soon")
         first = {name: value for name, value in stored.items() if name not in ("bucketVersion", "minimumBucketVersion", "sticky")}
         self.server.of_app("PUT", "/config/experiment/checkout", first, {"If-Match": "*"})
 
