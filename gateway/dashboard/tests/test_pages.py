@@ -110,8 +110,8 @@ class PageTests(BrowserTests):
 
     def test_the_palette_finds_collections_flags_and_documents_by_name(self):
         self.window.sign_in()
-        for name, kind, path in (("Bikes", "Collection", "storage/Bikes"), ("new-checkout", "Flag", "flags?flag=new-checkout"),
-                                 ("checkout", "A/B test", "experiments/checkout"), ("kick-in", "App definition", "definitions/kick-in")):
+        for name, kind, path in (("Bikes", "Collection", "storage/Bikes"), ("checkout", "A/B test", "experiments/checkout"),
+                                 ("kick-in", "App definition", "definitions/kick-in"), ("new-checkout", "Flag", "flags?flag=new-checkout")):
             self.page.keyboard.press("Control+k")
             self.page.get_by_role("combobox", name="Search and commands").fill(name)
             expect(self.page.get_by_role("option", selected=True)).to_have_text(f"{name}{kind}")
