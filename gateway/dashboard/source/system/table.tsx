@@ -111,6 +111,13 @@ export function Table<Row>(given: Properties<Row>) {
         next.focus();
         next.scrollIntoView({ block: "nearest" });
       }
+    } else if (event.key === "PageDown" || event.key === "PageUp") {
+      // In a scaled table, the browser would leave rows out.
+      const found = measure();
+      if (!found || !isScaled(found.all)) return;
+      event.preventDefault();
+      const page = event.key === "PageDown" ? 0.9 * found.all.view : -0.9 * found.all.view;
+      found.scroller.scrollTop += topOf(page, found.all);
     } else if (event.key === "Enter" && event.target === line) {
       const row = rows.find((one) => String(given.id(one)) === line.dataset.row);
       if (row === undefined) return;
