@@ -140,7 +140,7 @@ class RefusalTests(BrowserTests):
             self.page.go_back()
             expect(self.page).to_have_url(url)
             expect(self.page.locator("#main h1").first).to_have_text(title)
-        for url, title in seen[1:4]:
+        for url, title in seen[1:]:
             self.page.go_forward()
             self.page.reload()
             expect(self.page).to_have_url(url)
