@@ -118,6 +118,13 @@ public struct BodyFields: Sendable {
         return choice
     }
 
+    public func requiredChoice<Choice: RawRepresentable<String> & CaseIterable>(_ name: String) throws -> Choice {
+        guard let word: Choice = try choice(name) else {
+            throw ServiceError(.invalidBody, "This field is required.", field: name)
+        }
+        return word
+    }
+
     /// A time (RFC 3339). Nil if absent or null.
     public func time(_ name: String) throws -> Date? {
         guard let text = try string(name) else { return nil }

@@ -95,6 +95,9 @@ class AdministrationTests(BrowserTests):
         self.page.get_by_role("menuitem", name="Changes by staff").click()
         expect(self.page).to_have_url(re.compile("/audit.*target=Bikes$"))
         expect(rows.filter(has_text="Bikes/bike-012").first).to_be_visible()
+        oldest = self.server.admin("GET", "/audit?limit=100")["data"][-1]
+        self.window.open(f"audit?open={oldest['number']}")
+        expect(self.dialog().get_by_role("heading", name=oldest["action"], exact=True)).to_be_visible()
 
     def test_passkeys_are_set_up_moved_and_turned_off(self):
         self.window.expect_refusals(400)

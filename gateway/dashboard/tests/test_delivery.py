@@ -158,6 +158,18 @@ class DeliveryTests(BrowserTests):
         rules.first.get_by_label("They get").select_option("split")
         rules.first.get_by_role("group", name="Share 1").get_by_label("Share in percent").fill("30")
         self.button("Keep in the draft").click()
+
+        # A text that is no value is the only edit, and closing the dialog would lose it.
+        self.page.get_by_label("More about night-mode").click()
+        self.page.get_by_role("menuitem", name="Rules…").click()
+        share = rules.first.get_by_label("Share in percent")
+        share.fill("200")
+        self.page.once("dialog", lambda question: question.dismiss())
+        self.dialog().get_by_role("button", name="Close").click()
+        expect(share).to_have_value("200")
+        share.fill("20")
+        self.dialog().get_by_role("button", name="Close").click()
+        expect(self.dialog()).to_have_count(0)
         self.button("Save draft").click()
         self.see("Draft saved")
 
@@ -181,11 +193,28 @@ class DeliveryTests(BrowserTests):
         testers.get_by_role("button", name="Add a condition").click()
         testers.get_by_label("Attribute").fill("userId")
         testers.get_by_label("Comparison").select_option("$inGroup")
+        testers.get_by_role("button", name="Add nested conditions").click()
+        nested = testers.get_by_role("group", name="Conditions 2", exact=True)
+        nested.get_by_label("Attribute").fill("country")
+        nested.get_by_label("Value").fill("CH")
+        nested.get_by_role("button", name="Add nested conditions").click()
+        inner = nested.get_by_role("group", name="Conditions 2.2", exact=True)
+        for number, attribute, value in ((1, "platform", "ios"), (2, "language", "de")):
+            if number > 1:
+                inner.get_by_role("button", name="Add a condition").click()
+            condition = inner.get_by_role("group", name=f"Condition 2.2.{number}")
+            condition.get_by_label("Attribute").fill(attribute)
+            condition.get_by_label("Value").fill(value)
+        nested.get_by_label("Of these conditions").first.select_option("none")
+        self.assertEqual(self.window.violations(), [])
         self.button("Save draft").click()
         self.see("Draft saved")
         stored = self.stored("flags", "default")
         self.assertEqual(stored["savedGroups"], {"beta": ["ann", 12]})
-        self.assertEqual(stored["conditions"]["testers"], {"userId": {"$inGroup": "beta"}})
+        self.assertEqual(stored["conditions"]["testers"], {
+            "userId": {"$inGroup": "beta"}, "$nor": [{"country": "CH"}, {"platform": "ios", "language": "de"}]})
+        findings = self.server.of_app("POST", "/config/flags/default/check")["findings"]
+        self.assertEqual([one for one in findings if one["severity"] == "error"], [])
         self.window.place("flags?flag=banner")
         expect(self.dialog().get_by_role("heading", name="banner")).to_be_visible()
 
@@ -216,13 +245,16 @@ class DeliveryTests(BrowserTests):
         metric.get_by_label("Event").fill("Bought")
         metric.get_by_label("Property that is added up").fill("price")
         metric.get_by_label("Goal").select_option("decrease")
+        metric.get_by_label("Use a prior").check()
+        metric.get_by_label("Expected effect, in percent").fill("5")
         self.button("Save draft").click()
         self.see("Draft saved")
         stored = self.stored("experiment", "banner")
         self.assertEqual(stored["variations"], [
             {"key": "control", "weight": 0.5}, {"key": "sale", "weight": 0.3, "flags": {"banner": "Sale"}},
             {"key": "far", "weight": 0.2, "flags": {"search-radius": 10}}])
-        spent = {"name": "spent", "kind": "mean", "goal": "decrease", "event": "Bought", "property": "price"}
+        spent = {"name": "spent", "kind": "mean", "goal": "decrease", "event": "Bought", "property": "price",
+                 "prior": {"standardDeviation": 0.3, "mean": 0.05}}
         self.assertEqual(stored["metrics"], [purchase, spent])
 
     def test_participants_and_guard_rails_of_a_test_are_set_in_a_form_and_a_refused_start_says_why(self):
@@ -236,7 +268,12 @@ class DeliveryTests(BrowserTests):
         condition.get_by_label("Attribute").fill("country")
         condition.get_by_label("Comparison").select_option("$in")
         condition.get_by_label("Value").fill("CH, AT")
+        expect(self.button("Start")).to_be_disabled()
+        self.see("Save the draft before you start the test.")
         self.page.get_by_label("Share that takes part, in percent").fill("33.3")
+        participants = self.page.get_by_role("main")
+        participants.get_by_label("App version").fill("1.1.0")
+        participants.get_by_label("Seed").fill("search-2026")
         self.page.get_by_label("Shares no units with other tests").check()
         self.page.get_by_label("Namespace", exact=True).fill("search")
         self.page.get_by_label("End of its part, in percent").fill("25")
@@ -252,12 +289,29 @@ class DeliveryTests(BrowserTests):
         self.button("Save draft").click()
         self.see("Draft saved")
         self.assertEqual(self.stored("experiment", "far"), {
-            **test, "condition": {"country": {"$in": ["CH", "AT"]}}, "coverage": 0.333,
+            **test, "condition": {"country": {"$in": ["CH", "AT"]}}, "coverage": 0.333, "appVersion": "1.1.0", "seed": "search-2026",
             "namespace": {"name": "search", "range": [0, 0.25]}, "guardRails": {"power": 0.9, "minimumUnits": 500},
             "metrics": [{"name": "metric-2", "minimumEffect": 0.05}]})
         self.button("Start").click()
         self.dialog().get_by_role("button", name="Start").click()
         expect(self.page.get_by_role("list", name="Findings")).to_contain_text("The value must have the flag's type")
+
+    def test_units_of_a_running_test_are_assigned_again_in_a_form(self):
+        self.window.place("experiments/checkout?tab=setup")
+        assignment = self.page.get_by_label(re.compile("^Assignment"))
+        assignment.fill("2")
+        self.page.get_by_label("Oldest assignment that takes part").fill("1")
+        self.page.get_by_label("Units keep their variation in a new phase").uncheck()
+        self.button("Save draft").click()
+        self.see("Draft saved")
+        stored = self.stored("experiment", "checkout")
+        self.assertEqual((stored["bucketVersion"], stored["minimumBucketVersion"], stored["sticky"]), (2, 1, False))
+        assignment.fill("soon")
+        self.page.once("dialog", lambda question: question.dismiss())
+        self.page.get_by_role("navigation", name="Pages").get_by_role("link", name="Flags").click()
+        expect(assignment).to_have_value("soon")
+        first = {name: value for name, value in stored.items() if name not in ("bucketVersion", "minimumBucketVersion", "sticky")}
+        self.server.of_app("PUT", "/config/experiment/checkout", first, {"If-Match": "*"})
 
     def test_a_publication_is_planned_and_cancelled(self):
         self.server.of_app("PUT", "/config/configuration/4.2.0", {"mainSettings": {"later": True}}, {"If-None-Match": "*"})

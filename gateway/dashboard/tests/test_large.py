@@ -3,6 +3,7 @@
 import json
 import re
 import unittest
+import urllib.parse
 from concurrent.futures import ThreadPoolExecutor
 
 from playwright.sync_api import expect
@@ -11,6 +12,7 @@ from cases import BrowserTests
 
 TICKETS = 1_000
 RECORDS = 100_000
+FAKE_RECORDS = 1_000_000
 # Of the whole page. A row has some ten.
 MOST_NODES = 4_000
 
@@ -28,6 +30,20 @@ SCROLL_TO_THE_END = """selector => new Promise((resolve, reject) => {
   };
   step();
 })"""
+
+
+# When the overview's heading stood on the page, and when the largest part of the page was drawn, in milliseconds.
+WATCH_THE_FIRST_PAGE = """
+  const shown = { heading: 0, largest: 0 };
+  window.firstPage = shown;
+  new PerformanceObserver(list => list.getEntries().forEach(entry => { shown.largest = entry.startTime; }))
+    .observe({ type: "largest-contentful-paint", buffered: true });
+  new MutationObserver((_, observer) => {
+    if (!document.querySelector("main h1")) return;
+    observer.disconnect();
+    requestAnimationFrame(() => { shown.heading = performance.now(); });
+  }).observe(document, { childList: true, subtree: true });
+"""
 
 
 class LargeTests(BrowserTests):
@@ -81,6 +97,15 @@ class LargeTests(BrowserTests):
         self.page.evaluate(SCROLL_TO_THE_END, "#main")
         expect(self.page.get_by_role("table", name="Tickets")).to_have_attribute("aria-rowcount", str(TICKETS + 1))
         self.assertLess(self.nodes(), MOST_NODES)
+        # The list is read again after a change, and its end stays where it was.
+        expect(self.rows().last).to_have_attribute("aria-rowindex", str(TICKETS + 1))
+        last = self.rows().last.get_attribute("data-row")
+        self.rows().last.get_by_label("Select row").check()
+        self.button("Change…").click()
+        self.dialog().get_by_label("Status").select_option("complete")
+        self.dialog().get_by_role("button", name="Change", exact=True).click()
+        expect(self.page.locator(f"tr[data-row='{last}']")).to_have_count(0)
+        expect(self.rows().last).to_have_attribute("aria-rowindex", str(TICKETS + 1))
         self.page.get_by_label("Order").select_option("-priority")
         expect(self.rows().first).to_contain_text("Task 0500")
 
@@ -113,6 +138,50 @@ class LargeTests(BrowserTests):
         expect(self.rows()).to_have_count(1)
         self.page.get_by_label("Remove this condition").click()
         expect(self.rows().first).to_contain_text("099999")
+
+    def test_the_last_of_a_million_rows_is_reached_and_read_out_as_such(self):
+        def answer(route):
+            query = urllib.parse.parse_qs(urllib.parse.urlparse(route.request.url).query)
+            start = int(query.get("cursor", ["0"])[0])
+            end = min(start + FAKE_RECORDS // 10, FAKE_RECORDS)
+            records = ",".join('{"_id":"%07d"}' % number for number in range(start, end))
+            cursor = f'"{end}"' if end < FAKE_RECORDS else "null"
+            route.fulfill(body=f'{{"data":[{records}],"cursor":{cursor}}}', content_type="application/json")
+
+        self.page.route(re.compile("/storage/query/Bikes"), answer)
+        self.window.place("storage/Bikes")
+        expect(self.rows().first).to_be_visible()
+        self.page.evaluate(SCROLL_TO_THE_END, ".table.tall")
+        last = self.page.locator(f"tr[aria-rowindex='{FAKE_RECORDS + 1}']")
+        expect(last).to_be_in_viewport()
+        expect(last).to_have_attribute("data-row", f"{FAKE_RECORDS - 1:07}")
+        last.focus()
+        focused = self.page.locator("tr:focus")
+        for step in range(1, 26):
+            self.page.keyboard.press("ArrowUp")
+            expect(focused).to_have_attribute("aria-rowindex", str(FAKE_RECORDS + 1 - step))
+            expect(focused).to_be_in_viewport()
+        first = int(self.rows().first.get_attribute("data-row"))
+        self.page.keyboard.press("PageUp")
+        self.until(lambda: 0 < first - int(self.rows().first.get_attribute("data-row")) < 30)
+        self.page.locator(".table.tall").evaluate("table => table.scrollTo(0, table.scrollHeight / 2)")
+        expect(last).to_have_count(0)
+        self.assertAlmostEqual(int(self.rows().first.get_attribute("data-row")), FAKE_RECORDS // 2, delta=200)
+        self.assertLess(self.nodes(), MOST_NODES)
+
+    def test_the_time_to_the_first_page_is_printed(self):
+        """For docs/PERFORMANCE.md. Each window has an empty cache. No limit, because machines differ."""
+        times = []
+        for _ in range(5):
+            window = self.open_window()
+            window.context.add_init_script(WATCH_THE_FIRST_PAGE)
+            window.sign_in()
+            window.settle()
+            times.append(window.page.evaluate("firstPage"))
+        for name, words in (("heading", "the overview's heading"), ("largest", "the largest part of the page")):
+            found = sorted(one[name] for one in times)
+            print(f"\nFirst page, empty cache: {words} after {found[2]:.0f} ms ({found[0]:.0f} to {found[-1]:.0f})", end="", flush=True)
+            self.assertGreater(found[0], 0)
 
     def test_a_page_of_a_list_that_cannot_be_read_is_told_and_asked_for_again(self):
         self.window.expect_refusals(503)

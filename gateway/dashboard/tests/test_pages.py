@@ -108,6 +108,17 @@ class PageTests(BrowserTests):
                 expect(self.page.locator("h1")).to_have_text("Languages")
         expect(self.page.locator("h1")).to_have_text("Pay by invoice")
 
+    def test_the_palette_finds_collections_flags_and_documents_by_name(self):
+        self.window.sign_in()
+        for name, kind, path in (("Bikes", "Collection", "storage/Bikes"), ("checkout", "A/B test", "experiments/checkout"),
+                                 ("kick-in", "App definition", "definitions/kick-in"), ("new-checkout", "Flag", "flags?flag=new-checkout")):
+            self.page.keyboard.press("Control+k")
+            self.page.get_by_role("combobox", name="Search and commands").fill(name)
+            expect(self.page.get_by_role("option", selected=True)).to_have_text(f"{name}{kind}")
+            self.page.keyboard.press("Enter")
+            expect(self.page).to_have_url(re.compile(re.escape(path) + "$"))
+            self.window.settle()
+
     def test_the_test_environment_has_data_of_its_own(self):
         self.window.sign_in()
         self.window.place("tickets")

@@ -31,9 +31,7 @@ struct AddLink: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (caller, number) = try await access.admitToTicket(context, to: .update)
         let fields = try await BodyFields(request, ["kind", "ticket"])
-        guard let kind = try TicketInput.choice(fields, "kind", TicketLinkKind.self) else {
-            throw ServiceError(.invalidBody, "This field is required.", field: "kind")
-        }
+        let kind: TicketLinkKind = try fields.requiredChoice("kind")
         guard let other = try TicketInput.number(fields, "ticket") else {
             throw ServiceError(.invalidBody, "This field is required.", field: "ticket")
         }

@@ -38,20 +38,13 @@ enum TicketInput {
         return text
     }
 
-    /// One of a fixed set of words; nil if the field is missing.
+    /// One of an enumeration's words; nil if the field is missing. Unlike `BodyFields.choice`, it refuses null.
     ///
-    /// - Throws: `invalid-body` listing the words.
+    /// - Throws: `invalid-body`.
     static func choice<Choice: RawRepresentable<String> & CaseIterable>(
         _ fields: BodyFields, _ name: String, _: Choice.Type
     ) throws -> Choice? {
-        guard fields[name] != nil else { return nil }
-        let text = try fields.string(name)
-        guard let choice = text.flatMap(Choice.init(rawValue:)) else {
-            let choices = Choice.allCases.map(\.rawValue).joined(separator: ", ")
-            let found = text.map { JSONValue.excerpt($0) } ?? "null"
-            throw ServiceError(.invalidBody, "Expected one of \(choices), found \(found).", field: name)
-        }
-        return choice
+        try fields[name] == nil ? nil : fields.requiredChoice(name)
     }
 
     /// The number of a ticket, sprint or the like; nil if the field is missing or null.

@@ -58,10 +58,7 @@ struct RuleTest: Sendable {
         guard roles?.allSatisfy(Grantee.isRoleName) != false, user != nil || roles == nil else {
             throw ServiceError(.invalidBody, "Expected names of roles, and a user who has them.", field: "roles")
         }
-        guard let operation: Operation = try body.choice("operation") else {
-            throw ServiceError(.invalidBody, "This field is required.", field: "operation")
-        }
-        self.operation = operation
+        operation = try body.requiredChoice("operation")
         subject = try Self.readSubject(body, of: operation)
         change = try Self.readChange(body)
         guard (change != nil) == (operation == .update) else {

@@ -5,7 +5,7 @@ import { Badge, Button, Empty, PageHead, Show } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Select } from "../system/form";
 import { JSONView } from "../system/json";
-import { usePages } from "../system/load";
+import { useLoad, usePages } from "../system/load";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { ago, t, time } from "../text";
@@ -47,7 +47,16 @@ export function AuditPage() {
     (before) => call("GET /admin/audit", { query: { ...asked, before, limit: 50 } }),
     Object.values(filter)
   );
-  const [shown, show] = useState<AuditEntry | null>(null);
+  const wanted = query.get("open") ?? "";
+  const show = (entry: AuditEntry | null) => setQuery({ open: entry ? String(entry.number) : "" });
+  const isWanted = (entry: AuditEntry) => String(entry.number) === wanted;
+  const inList = list.data?.find(isWanted);
+  // An address may name an entry that the list has not reached.
+  const other = useLoad(async () => {
+    if (!list.data || inList || !/^\d{1,15}$/.test(wanted)) return undefined;
+    return (await call("GET /admin/audit", { query: { before: Number(wanted) + 1, limit: 1 } })).data.find(isWanted);
+  }, [wanted, list.data !== undefined]);
+  const shown = inList ?? (other.data && isWanted(other.data) ? other.data : undefined);
   const isFiltered = Object.values(filter).some(Boolean);
   return (
     <div className="page">

@@ -7,6 +7,7 @@ import { Badge, Button, Copy, Empty, Menu, Section, Show } from "../system/basic
 import { Dialog, useConfirm } from "../system/dialog";
 import { Check, Choice, errorOf, Form, listOf, TextField } from "../system/form";
 import { useLoad } from "../system/load";
+import { useOpened } from "../system/router";
 import { Table } from "../system/table";
 import { day, t } from "../text";
 import { SecretDialog } from "./Hooks";
@@ -17,7 +18,7 @@ const scopeNames: Scope[] = ["openid", "profile", "email", "offline_access"];
 export function Clients() {
   const place = usePlace();
   const list = useLoad(() => callIn(place, "GET /admin/apps/{app}/auth/clients"), [place.app.id, place.environment]);
-  const [edited, edit] = useState<OAuthClient | "new" | null>(null);
+  const [edited, edit] = useOpened<OAuthClient>(list.data?.data, (one) => one.id);
   const [secret, setSecret] = useState("");
   const [dialog, ask] = useConfirm();
   const renew = (client: OAuthClient) =>

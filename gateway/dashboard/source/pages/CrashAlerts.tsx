@@ -6,6 +6,7 @@ import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Menu, Section, Show, Tone } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { useLoad } from "../system/load";
+import { useOpened } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, number, t, Text, time } from "../text";
@@ -33,7 +34,7 @@ export function CrashAlerts() {
     async () => (await callIn(place, "GET /admin/apps/{app}/crashes/alerts")) as { data: CrashAlert[] },
     [place.app.id, place.environment]
   );
-  const [edited, edit] = useState<CrashAlert | "new" | null>(null);
+  const [edited, edit] = useOpened(list.data?.data, (one) => one.id);
   const [secret, setSecret] = useState("");
   const [dialog, ask] = useConfirm();
   const canUpdate = place.may("crashes", "update");

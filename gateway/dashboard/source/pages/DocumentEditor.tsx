@@ -84,7 +84,7 @@ function Editor(
   const [dialog, ask] = useConfirm();
   const page = useRef<HTMLDivElement | null>(null);
   const isChanged = text !== from;
-  useUnsaved(isChanged);
+  useUnsaved(isChanged, page);
   const parsed = useMemo(() => parse(text), [text]);
   const tab = query.get("tab") ?? views[0]?.name ?? "json";
   const isReadOnly = !place.may(area, tag === null ? "create" : "update");

@@ -22,6 +22,15 @@ const kinds: Record<Kind, Text> = {
 
 type Goal = "increase" | "decrease";
 
+/** What is known of relative effects before the test. */
+interface Prior extends Members {
+  mean?: number;
+  standardDeviation: number;
+}
+
+const isPrior = (value: unknown): value is Prior =>
+  isRecord(value) && pass(value, ["mean"], isNumber) && isNumber(own(value, "standardDeviation"));
+
 /** Whether the form can show a metric. */
 const isShown = (metric: unknown): metric is Members =>
   isRecord(metric) && isText(metric.name) &&
@@ -29,7 +38,7 @@ const isShown = (metric: unknown): metric is Members =>
   pass(metric, ["goal"], (value) => value === "increase" || value === "decrease") &&
   pass(metric, ["event", "property", "denominatorEvent"], isText) &&
   pass(metric, ["covariate"], (value) => typeof value === "boolean") &&
-  pass(metric, ["covariateDays", "minimumEffect"], isNumber);
+  pass(metric, ["covariateDays", "minimumEffect"], isNumber) && pass(metric, ["prior"], isPrior);
 
 export function Metrics({ draft, change }: { draft: Members; change: (draft: Members) => void }) {
   const place = usePlace();
@@ -174,6 +183,39 @@ function MetricFields(
           usual={14}
           isWhole />
       )}
+      <PriorFields prior={own(metric, "prior") as Prior | undefined} change={(prior) => set("prior", prior)} />
     </div>
+  );
+}
+
+function PriorFields({ prior, change }: { prior: Prior | undefined; change: (prior: Prior | undefined) => void }) {
+  return (
+    <>
+      <Check
+        label={t("Use a prior")}
+        hint={t("What you expect of relative effects before the test. The chance to win takes it into account.")}
+        value={prior !== undefined}
+        change={(isOn) => change(isOn ? { standardDeviation: 0.3 } : undefined)} />
+      {prior && (
+        <div className="pair">
+          <NumberField
+            label={t("Expected effect, in percent")}
+            value={prior.mean}
+            change={(mean) => change(withMember(prior, "mean", mean))}
+            least={-10}
+            most={10}
+            usual={0}
+            isShare />
+          <NumberField
+            label={t("Its standard deviation, in percent")}
+            value={prior.standardDeviation}
+            change={(deviation) => deviation !== undefined && change({ ...prior, standardDeviation: deviation })}
+            least={0.0001}
+            most={100}
+            isShare
+            isRequired />
+        </div>
+      )}
+    </>
   );
 }

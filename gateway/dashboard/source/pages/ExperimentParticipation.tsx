@@ -49,6 +49,20 @@ export function Participation({ draft, change }: Part) {
         <TimeField label={t("Begins")} name="start" {...{ draft, change }} />
         <TimeField label={t("Ends")} name="end" {...{ draft, change }} />
       </div>
+      <div className="pair">
+        <WordField
+          label={t("App version")}
+          hint={t("Only this version takes part. If a configuration is tested, it must be the configuration's.")}
+          name="appVersion"
+          most={64}
+          {...{ draft, change }} />
+        <WordField
+          label={t("Seed")}
+          hint={t("Ids are hashed with it. Default: the name of the test.")}
+          name="seed"
+          most={100}
+          {...{ draft, change }} />
+      </div>
       <Namespace {...{ draft, change }} />
       <Holdout {...{ draft, change }} />
       {(draft.state === "running" || draft.state === "stopped") && <Reassignment {...{ draft, change }} />}
@@ -134,30 +148,66 @@ function Holdout({ draft, change }: Part) {
   );
 }
 
-/** A change that would move units to other variations needs one of the two numbers raised. */
+/** A change that would move units to other variations needs one of the first two numbers raised. */
 function Reassignment({ draft, change }: Part) {
-  if (!pass(draft, ["phase", "bucketVersion"], isNumber)) return null;
-  const field = (name: string, label: string, hint: string) => (
+  if (!pass(draft, ["phase", "bucketVersion", "minimumBucketVersion"], isNumber)) return null;
+  const field = (name: string, label: string, hint: string, most = 1000) => (
     <NumberField
       label={label}
       hint={hint}
       value={own(draft, name) as number | undefined}
       change={(next) => change(withMember(draft, name, next))}
       least={0}
-      most={1000}
+      most={most}
       usual={0}
       isWhole />
   );
+  const sticky = own(draft, "sticky") ?? true;
   return (
     <>
       <p className="note">
-        {t("Other participants or shares would move units to other variations. Then raise one of these numbers:")}
+        {t("Other participants or shares would move units to other variations. Then raise the phase or the assignment:")}
       </p>
       <div className="pair">
         {field("phase", t("Phase"), t("Units that take part keep their variation."))}
         {field("bucketVersion", t("Assignment"), t("All units are assigned again, and the results start over."))}
+        {field(
+          "minimumBucketVersion",
+          t("Oldest assignment that takes part"),
+          t("Units that got a variation under an older one are left out."),
+          Number(own(draft, "bucketVersion") ?? 0)
+        )}
       </div>
+      {typeof sticky === "boolean" ?
+        (
+          <Check
+            label={t("Units keep their variation in a new phase")}
+            hint={t("Off: a new phase may move them.")}
+            value={sticky}
+            change={(isOn) => change(withMember(draft, "sticky", isOn ? undefined : false))} />
+        ) :
+        <NotShown value={sticky} />}
     </>
+  );
+}
+
+function WordField({ label, hint, name, most, draft, change }: Part & {
+  label: string;
+  hint: string;
+  name: string;
+  most: number;
+}) {
+  const stored = own(draft, name) ?? "";
+  if (typeof stored !== "string") return <NotShown value={stored} />;
+  return (
+    <TextField
+      label={label}
+      hint={hint}
+      value={stored}
+      change={(text) => change(withMember(draft, name, text || undefined))}
+      maximumLength={most}
+      isCode
+      isOptional />
   );
 }
 

@@ -195,6 +195,9 @@ function Course(
   return (
     <>
       <TestState state={state} />
+      {(state === "draft" || state === "stopped") && isChanged && (
+        <span className="hint">{t("Save the draft before you start the test.")}</span>
+      )}
       {(state === "draft" || state === "stopped") && (
         <Button
           kind="primary"

@@ -9,7 +9,7 @@ import { Button, Empty, PageHead, sayProblem, Show } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { Icon } from "../system/icons";
 import { useLoad, usePages } from "../system/load";
-import { setQuery, useAddress } from "../system/router";
+import { setQuery, useAddress, useOpened } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, bytes, number, plural, t } from "../text";
@@ -43,7 +43,7 @@ export function FilesPage() {
       (await request("GET " + addressOfFile(folder), { ...given(place), query: { after, limit: 100 } })).body,
     [place.app.id, place.environment, folder]
   );
-  const [shown, show] = useState<StoredFile | null>(null);
+  const [shown, show] = useOpened(list.data, (file) => (file.isDirectory ? "" : file.path));
   const open = (file: StoredFile) =>
     file.isDirectory ? setQuery({ folder: file.path }, { replace: false }) : show(file);
   return (
@@ -103,7 +103,7 @@ export function FilesPage() {
             ]} />
         )}
       </Show>
-      {shown && <FileDialog file={shown} close={() => show(null)} changed={list.reload} />}
+      {shown && shown !== "new" && <FileDialog file={shown} close={() => show(null)} changed={list.reload} />}
     </div>
   );
 }

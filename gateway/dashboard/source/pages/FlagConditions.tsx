@@ -1,13 +1,16 @@
-// Whom a rule of a flag applies to, or who takes part in an A/B test: a line for each test.
+// Whom a rule of a flag applies to, or who takes part in an A/B test: a line for each test. Lines may be nested.
 
 import { useId } from "react";
 import { Button } from "../system/basics";
 import { Choice, Select } from "../system/form";
-import { t } from "../text";
+import { t, Text } from "../text";
 import {
   asItIs,
   comparisons,
+  isGroup,
+  Joined,
   Line,
+  mostDepth,
   operandFor,
   Operator,
   operatorsFor,
@@ -39,77 +42,129 @@ const attributes = [
   "now"
 ];
 
+const joins: { value: Joined; title: Text }[] = [
+  { value: "all", title: "all must hold" },
+  { value: "any", title: "one is enough" },
+  { value: "none", title: "none may hold" },
+  { value: "notAll", title: "not all may hold" }
+];
+
+/** What lines may refer to. */
+interface Known {
+  /** Of the document's conditions and groups. */
+  names: string[];
+  groups: string[];
+  /** The id of the list of attributes. */
+  list: string;
+}
+
 export function Conditions(
-  { when, change, names, groups }: {
-    when: When;
-    change: (when: When) => void;
-    /** Of the document's conditions and groups. */
-    names: string[];
-    groups: string[];
-  }
+  { when, change, names, groups }: Omit<Known, "list"> & { when: When; change: (when: When) => void }
 ) {
-  const { joined, lines } = when;
   const list = useId();
-  const { keys, remove } = useKeys(lines.length);
-  const set = (index: number, line: Line) =>
-    change({ joined, lines: lines.map((one, place) => (place === index ? line : one)) });
-  const add = (line: Line) => change({ joined, lines: [...lines, line] });
   return (
     <fieldset className="stack">
       <legend className="strong">{t("Who")}</legend>
       <datalist id={list}>
         {attributes.map((one) => <option key={one} value={one} />)}
       </datalist>
-      {lines.length === 0 && <p className="faint">{t("Everybody.")}</p>}
-      {lines.length > 1 && (
+      {when.lines.length === 0 && <p className="faint">{t("Everybody.")}</p>}
+      <Lines when={when} change={change} depth={1} number="" known={{ names, groups, list }} />
+    </fieldset>
+  );
+}
+
+const blank: Test = { attribute: "", operator: "is", operand: "" };
+
+function Lines(
+  { when, change, depth, number, known }: {
+    when: When;
+    change: (when: When) => void;
+    depth: number;
+    /** Of the line that has these lines, with a point; empty for the outermost. */
+    number: string;
+    known: Known;
+  }
+) {
+  const { joined, lines } = when;
+  const { names } = known;
+  const { keys, remove } = useKeys(lines.length);
+  const set = (index: number, line: Line) =>
+    change({ joined, lines: lines.map((one, place) => (place === index ? line : one)) });
+  const add = (line: Line) => change({ joined, lines: [...lines, line] });
+  const drop = (index: number) => {
+    remove(index);
+    change({ joined, lines: lines.filter((_, place) => place !== index) });
+  };
+  const isShort = lines.length < 2 && depth === 1 && (joined === "all" || joined === "any");
+  return (
+    <>
+      {!isShort && (
         <Choice
           label={t("Of these conditions")}
           value={joined}
           change={(next) => change({ joined: next, lines })}
-          options={[{ value: "all", title: t("all must hold") }, { value: "any", title: t("one is enough") }]} />
+          options={joins.map(({ value, title }) => ({ value, title: t(title) }))} />
       )}
-      {lines.map((line, index) => (
-        <div key={keys[index]} className="toolbar" role="group" aria-label={t("Condition {n}", { n: index + 1 })}>
-          {"name" in line ?
-            (
-              <>
-                <span className="soft">{t("Condition")}</span>
-                <Select
-                  label={t("Name of the condition")}
-                  value={line.name}
-                  change={(name) => set(index, { name })}
-                  options={[...new Set([...names, line.name])].map((one) => ({ value: one, title: one }))} />
-                <span className="soft">{t("holds")}</span>
-              </>
-            ) :
-            <TestFields test={line} change={(next) => set(index, next)} groups={groups} list={list} />}
-          <Button
-            icon="trash"
-            kind="quiet"
-            isSmall
-            label={t("Remove this condition")}
-            onPress={() => {
-              remove(index);
-              change({ joined, lines: lines.filter((_, place) => place !== index) });
-            }} />
-        </div>
-      ))}
+      {lines.map((line, index) => {
+        const n = number + (index + 1);
+        return isGroup(line) ?
+          (
+            <div key={keys[index]} className="nested stack" role="group" aria-label={t("Conditions {n}", { n })}>
+              <Lines
+                when={line}
+                change={(next) => (next.lines.length > 0 ? set(index, next) : drop(index))}
+                depth={depth + 1}
+                number={n + "."}
+                known={known} />
+            </div>
+          ) :
+          (
+            <div key={keys[index]} className="toolbar" role="group" aria-label={t("Condition {n}", { n })}>
+              {"name" in line ?
+                (
+                  <>
+                    <span className="soft">{t("Condition")}</span>
+                    <Select
+                      label={t("Name of the condition")}
+                      value={line.name}
+                      change={(name) => set(index, { name })}
+                      options={[...new Set([...names, line.name])].map((one) => ({ value: one, title: one }))} />
+                    <span className="soft">{t("holds")}</span>
+                  </>
+                ) :
+                <TestFields test={line} change={(next) => set(index, next)} {...known} />}
+              <Button
+                icon="trash"
+                kind="quiet"
+                isSmall
+                label={t("Remove this condition")}
+                onPress={() => drop(index)} />
+            </div>
+          );
+      })}
       <div className="row">
-        <Button icon="plus" isSmall onPress={() => add({ attribute: "", operator: "is", operand: "" })}>
-          {t("Add a condition")}
-        </Button>
+        <Button icon="plus" isSmall onPress={() => add(blank)}>{t("Add a condition")}</Button>
         {names[0] !== undefined && (
           <Button icon="plus" isSmall onPress={() => add({ name: names[0] ?? "" })}>
             {t("Add a named condition")}
           </Button>
         )}
+        {lines.length > 0 && depth < mostDepth && (
+          <Button
+            icon="plus"
+            isSmall
+            onPress={() => add({ joined: joined === "any" ? "all" : "any", lines: [blank] })}>
+            {t("Add nested conditions")}
+          </Button>
+        )}
       </div>
-    </fieldset>
+    </>
   );
 }
 
 function TestFields(
-  { test, change, groups, list }: { test: Test; change: (test: Test) => void; groups: string[]; list: string }
+  { test, change, groups, list }: Pick<Known, "groups" | "list"> & { test: Test; change: (test: Test) => void }
 ) {
   const { attribute, operator, operand } = test;
   const operators = [...new Set([...operatorsFor(attribute, groups.length > 0), operator])];

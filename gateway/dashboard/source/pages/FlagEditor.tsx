@@ -3,7 +3,7 @@
 import { useRef, useState } from "react";
 import { Badge, Button, Notice, Section, Tabs } from "../system/basics";
 import { Dialog } from "../system/dialog";
-import { Check, Choice, Form, hasWrongText, Select, TextField } from "../system/form";
+import { Check, Choice, Form, hasWrongText, Select, TextField, wrongText } from "../system/form";
 import { JSONEditor, parse, pretty } from "../system/json";
 import { own } from "../system/own";
 import { number, t, Text } from "../text";
@@ -20,7 +20,6 @@ import {
   isShown,
   Members,
   newShare,
-  readPercent,
   readWhen,
   typeOf,
   withAnswer,
@@ -28,7 +27,7 @@ import {
   without,
   writeWhen
 } from "./flagRules";
-import { AddName, Labelled, NotShown, TypedValue, useKeys, ValueInput } from "./TypedInputs";
+import { AddName, Labelled, NotShown, NumberField, NumberInput, TypedValue, useKeys } from "./TypedInputs";
 
 export type FlagView = "rules" | "json";
 
@@ -49,7 +48,8 @@ export function FlagEditor(
   const [view, setView] = useState(first);
   const fields = useRef<HTMLFieldSetElement | null>(null);
   const leave = () => {
-    if (text === pretty(flag) || window.confirm(t("There are unsaved changes. Leave anyway?"))) close();
+    const isChanged = text !== pretty(flag) || wrongText(fields.current) !== null;
+    if (!isChanged || window.confirm(t("There are unsaved changes. Leave anyway?"))) close();
   };
   const parsed = parse(text);
   const shown = isRecord(parsed.value) ? parsed.value as Flag : undefined;
@@ -267,16 +267,13 @@ function RuleFields(
             options={[...new Set([...variants, text("variant")])].map((one) => ({ value: one, title: one }))} />
         )}
         {answer !== "split" && (
-          <Labelled
+          <NumberField
             label={t("Share in percent")}
             hint={t("The same users are always included; raising the share excludes nobody.")}
-            isOptional
-            control={(id) => (
-              <Percent
-                id={id}
-                value={own(rule, "percent") as number | undefined}
-                change={(percent) => set("percent", percent)} />
-            )} />
+            value={own(rule, "percent") as number | undefined}
+            change={(percent) => set("percent", percent)}
+            least={0}
+            most={100} />
         )}
       </div>
       {answer === "split" && <Split {...{ rule, change, type, variants }} />}
@@ -316,28 +313,6 @@ function RuleFields(
   );
 }
 
-function Percent(
-  { id, label = "", value, change, isRequired }: {
-    id?: string;
-    label?: string;
-    value: number | undefined;
-    change: (value: number | undefined) => void;
-    isRequired?: boolean;
-  }
-) {
-  return (
-    <ValueInput<number | null>
-      id={id}
-      label={label}
-      value={value ?? null}
-      change={(next) => change(next ?? undefined)}
-      read={readPercent}
-      write={(next) => (next === null ? "" : String(next))}
-      problem={t("This is not a number from 0 to 100.")}
-      isRequired={isRequired} />
-  );
-}
-
 /** The shares of a split. Whoever is in none goes on to the next rule. */
 function Split({ rule, change, type, variants }: RuleProperties) {
   const shares = (rule.split ?? []) as Members[];
@@ -370,10 +345,12 @@ function Split({ rule, change, type, variants }: RuleProperties) {
                 )}
             </span>
             <span style={{ width: 80 }}>
-              <Percent
+              <NumberInput
                 label={t("Share in percent")}
                 value={Number(share.percent)}
                 change={(percent) => replace(index, { ...share, percent: percent ?? 0 })}
+                least={0}
+                most={100}
                 isRequired />
             </span>
             <span className="soft">%</span>

@@ -6,6 +6,7 @@ import { Badge, Button, Empty, explain, Menu, Notice, Section, Show } from "../s
 import { Dialog, useConfirm } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { useLoad } from "../system/load";
+import { useOpened } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, t } from "../text";
@@ -16,7 +17,7 @@ export function Templates() {
     place.app.id,
     place.environment
   ]);
-  const [edited, edit] = useState<{ name: string; language: string } | null>(null);
+  const [edited, edit] = useOpened(list.data?.data, (one) => one.name + "/" + one.language);
   const [dialog, ask] = useConfirm();
   const canUpdate = place.may("notifications", "update");
   return (
@@ -24,7 +25,7 @@ export function Templates() {
       actions={canUpdate && (
         <Button
           icon="plus"
-          onPress={() => edit({ name: "", language: "" })}>
+          onPress={() => edit("new")}>
           {t("New template")}
         </Button>
       )}>
@@ -34,7 +35,7 @@ export function Templates() {
             label={t("Templates")}
             rows={found.data ?? []}
             id={(one) => one.name + "/" + one.language}
-            open={(one) => edit({ name: one.name ?? "", language: one.language ?? "" })}
+            open={edit}
             empty={
               <Empty icon="mail" title={t("No templates yet")}>
                 {t("A template is a text with placeholders for values, in one or more languages.")}
@@ -92,7 +93,8 @@ export function Templates() {
       </Show>
       {edited && (
         <Template
-          {...edited}
+          name={edited === "new" ? "" : edited.name ?? ""}
+          language={edited === "new" ? "" : edited.language ?? ""}
           close={() => edit(null)}
           done={() => {
             edit(null);

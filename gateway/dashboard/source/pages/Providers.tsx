@@ -1,11 +1,11 @@
 // Sign-in with Apple, Google and other providers of identities.
 
-import { useState } from "react";
 import type { IdentityProvider } from "../../generated/api";
 import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Menu, Section, Show } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { useLoad } from "../system/load";
+import { useOpened } from "../system/router";
 import { Table } from "../system/table";
 import { t } from "../text";
 import { kinds, ProviderDialog } from "./ProviderDialog";
@@ -16,7 +16,7 @@ export function Providers() {
     () => callIn(place, "GET /admin/apps/{app}/auth/providers"),
     [place.app.id, place.environment]
   );
-  const [edited, edit] = useState<IdentityProvider | "new" | null>(null);
+  const [edited, edit] = useOpened<IdentityProvider>(list.data?.data, (one) => one.name);
   const [dialog, ask] = useConfirm();
   const remove = (provider: IdentityProvider) =>
     ask({

@@ -75,7 +75,8 @@ function Messages() {
     (before) => callIn(place, "GET /admin/apps/{app}/notifications/messages", { query: { before, limit: 50 } }),
     [place.app.id, place.environment]
   );
-  useInterval(() => list.data?.some((one) => one.state === "sending" || one.state === "planning") && list.reload(), 3);
+  const isOpen = list.data?.some((one) => one.state === "sending" || one.state === "planning");
+  useInterval(() => !list.isLoading && isOpen && list.reload(), 3);
   return (
     <Show from={list}>
       {(rows) => (

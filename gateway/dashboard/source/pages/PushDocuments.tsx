@@ -1,11 +1,11 @@
 // Rules, segments and templates of push messages: named JSON documents, listed, edited and deleted alike.
 
-import { useState } from "react";
 import { request } from "../api/client";
 import { given, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Menu, Section, Show, Tone } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { useLoad } from "../system/load";
+import { useOpened } from "../system/router";
 import { Table } from "../system/table";
 import { ago, t, Text } from "../text";
 import { PushDocumentDialog } from "./PushDocumentDialog";
@@ -68,7 +68,7 @@ export function PushDocuments({ kind }: { kind: Kind }) {
     async () => (await request("GET " + address, given(place))).body as { data: Document[] },
     [place.app.id, place.environment, kind]
   );
-  const [edited, edit] = useState<Document | "new" | null>(null);
+  const [edited, edit] = useOpened(list.data?.data, (one) => one.name);
   const [dialog, ask] = useConfirm();
   const remove = (one: Document) =>
     ask({

@@ -7,6 +7,7 @@ import { Button, Empty, sayProblem, Section, Show } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
 import { Form, TextField } from "../system/form";
 import { useLoad, usePages } from "../system/load";
+import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { number, t } from "../text";
@@ -25,12 +26,14 @@ export function Roles() {
     const { data } = answer.body as { data: Role[] };
     return { data, next: data.length === pageSize ? data[pageSize - 1]?.name : undefined };
   }, [place.app.id, place.environment]);
-  const [shown, show] = useState<string | null>(null);
+  const shown = useAddress().query.get("role") ?? "";
+  const show = (name: string) => setQuery({ role: name });
+  const [isNew, setNew] = useState(false);
   const canUpdate = place.may("users", "update");
   return (
     <Section
       note={t("Rules name roles; the members of a role may do what these rules allow.")}
-      actions={canUpdate && <Button icon="plus" onPress={() => show("")}>{t("New role")}</Button>}>
+      actions={canUpdate && <Button icon="plus" onPress={() => setNew(true)}>{t("New role")}</Button>}>
       <Show from={list}>
         {(rows) => (
           <Table
@@ -59,15 +62,16 @@ export function Roles() {
             ]} />
         )}
       </Show>
-      {shown === "" && (
+      {isNew && (
         <NewRole
-          close={() => show(null)}
+          close={() => setNew(false)}
           made={(name) => {
             list.reload();
+            setNew(false);
             show(name);
           }} />
       )}
-      {shown && <RoleDialog key={shown} name={shown} close={() => show(null)} changed={list.reload} />}
+      {shown && <RoleDialog key={shown} name={shown} close={() => show("")} changed={list.reload} />}
     </Section>
   );
 }

@@ -1,9 +1,10 @@
 // Texts of the mail about sign-up and sign-in, by kind and language. Those that an app does not have are built in.
 
-import { useState } from "react";
 import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Section, Show } from "../system/basics";
 import { useLoad } from "../system/load";
+import { own } from "../system/own";
+import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { t, Text } from "../text";
 import { SignInMailDialog } from "./SignInMailDialog";
@@ -35,7 +36,10 @@ export function SignInMail() {
       },
     [place.app.id, place.environment]
   );
-  const [edited, edit] = useState<{ kind: string; language: string } | null>(null);
+  const [kind = "", language = ""] = (useAddress().query.get("open") ?? "").split("/");
+  const edited = own(mailKinds, kind) && list.data ? { kind, language } : null;
+  const edit = (next: { kind: string; language: string } | null) =>
+    setQuery({ open: next ? next.kind + "/" + next.language : "" });
   return (
     <Section note={t("Your templates replace the built-in texts (English and German) of their kind and language.")}>
       <Show from={list} lines={8}>

@@ -9,16 +9,17 @@ import { LineChart } from "../system/charts";
 import { Dialog, useConfirm } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { Loaded, useLoad } from "../system/load";
+import { useOpened } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { day, shortDay, t, Text } from "../text";
 
 export function Sprints({ sprints }: { sprints: Loaded<Sprint[]> }) {
   const place = usePlace();
-  const [edited, edit] = useState<Sprint | "new" | null>(null);
   const [shown, show] = useState<number | null>(null);
   const [dialog, ask] = useConfirm();
   const canUpdate = place.may("tickets", "update");
+  const [edited, edit] = useOpened(canUpdate ? sprints.data : undefined, (one) => one.number);
   const remove = (sprint: Sprint) =>
     ask({
       title: t("Delete {name}?", { name: sprint.name ?? "" }),

@@ -9,6 +9,7 @@ import { Badge, Button, Copy, Empty, Menu, Section, Show } from "../system/basic
 import { Dialog, useConfirm } from "../system/dialog";
 import { Choice, errorOf, Form, listOf, TextField } from "../system/form";
 import { useLoad } from "../system/load";
+import { useOpened } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { t } from "../text";
@@ -18,7 +19,7 @@ type Kind = "github" | "google" | "oidc";
 
 export function StaffProviders() {
   const list = useLoad(() => call("GET /admin/identity-providers", {}), []);
-  const [edited, edit] = useState<IdentityProvider | "new" | null>(null);
+  const [edited, edit] = useOpened<IdentityProvider>(list.data?.data, (one) => one.name);
   const [dialog, ask] = useConfirm();
   const mayChange = session.member()?.isAdministrator ?? false;
   const remove = (provider: IdentityProvider) =>

@@ -6,6 +6,7 @@ import { Button, Empty, Menu, Section, Show } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { Icon } from "../system/icons";
+import { useOpened } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { number, plural, t, Text } from "../text";
@@ -37,9 +38,9 @@ export function nextColour(labels: Label[]): string {
 export function Labels() {
   const place = usePlace();
   const labels = useLabels();
-  const [edited, edit] = useState<Label | "new" | null>(null);
   const [dialog, ask] = useConfirm();
   const canUpdate = place.may("tickets", "update");
+  const [edited, edit] = useOpened(canUpdate ? labels.data : undefined, (label) => label.name);
   const remove = (label: Label) =>
     ask({
       title: t("Delete {name}?", { name: label.name }),

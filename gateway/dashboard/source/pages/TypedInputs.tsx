@@ -135,21 +135,24 @@ export function Labelled(
   return <Frame {...{ label, hint, isOptional, id }}>{control(id)}</Frame>;
 }
 
+interface NumberProperties {
+  value: number | undefined;
+  change: (value: number | undefined) => void;
+  least: number;
+  most: number;
+  /** What holds if there is none. */
+  usual?: number;
+  /** A part of 1 that is shown in percent. */
+  isShare?: boolean;
+  isWhole?: boolean;
+  isRequired?: boolean;
+}
+
 /** A number between two others, or none. */
-export function NumberField(
-  { label, hint, value, change, least, most, usual, isShare, isWhole, isRequired }: {
-    label: string;
-    hint?: ReactNode;
-    value: number | undefined;
-    change: (value: number | undefined) => void;
-    least: number;
-    most: number;
-    /** What holds if there is none. */
-    usual?: number;
-    /** A part of 1 that is shown in percent. */
-    isShare?: boolean;
-    isWhole?: boolean;
-    isRequired?: boolean;
+export function NumberInput(
+  { id, label = "", value, change, least, most, usual, isShare, isWhole, isRequired }: NumberProperties & {
+    id?: string;
+    label?: string;
   }
 ) {
   const shown = (number: number) => (isShare ? percentOf(number) : number);
@@ -161,24 +164,28 @@ export function NumberField(
     return isInside && (!isWhole || Number.isInteger(number)) ? number : undefined;
   };
   return (
+    <ValueInput<number | null>
+      id={id}
+      label={label}
+      value={value === undefined ? null : shown(value)}
+      change={(next) => change(next === null ? undefined : isShare ? shareOf(next) : next)}
+      read={read}
+      write={(next) => (next === null ? "" : String(next))}
+      problem={isWhole ?
+        t("This is not a whole number from {from} to {to}.", { from, to }) :
+        t("This is not a number from {from} to {to}.", { from, to })}
+      placeholder={usual === undefined ? undefined : String(shown(usual))}
+      isRequired={isRequired} />
+  );
+}
+
+export function NumberField({ label, hint, ...number }: NumberProperties & { label: string; hint?: ReactNode }) {
+  return (
     <Labelled
       label={label}
       hint={hint}
-      isOptional={!isRequired}
-      control={(id) => (
-        <ValueInput<number | null>
-          id={id}
-          label=""
-          value={value === undefined ? null : shown(value)}
-          change={(next) => change(next === null ? undefined : isShare ? shareOf(next) : next)}
-          read={read}
-          write={(next) => (next === null ? "" : String(next))}
-          problem={isWhole ?
-            t("This is not a whole number from {from} to {to}.", { from, to }) :
-            t("This is not a number from {from} to {to}.", { from, to })}
-          placeholder={usual === undefined ? undefined : String(shown(usual))}
-          isRequired={isRequired} />
-      )} />
+      isOptional={!number.isRequired}
+      control={(id) => <NumberInput id={id} {...number} />} />
   );
 }
 

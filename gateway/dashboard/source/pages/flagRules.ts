@@ -55,13 +55,6 @@ export function readNumber(text: string): number | undefined {
 export const percentOf = (share: number): number => Math.round(share * 1e6) / 1e4;
 export const shareOf = (percent: number): number => Math.round(percent * 1e4) / 1e6;
 
-/** Nil for an empty text; undefined for what is no percentage. */
-export function readPercent(text: string): number | null | undefined {
-  if (text.trim() === "") return null;
-  const number = readNumber(text);
-  return number !== undefined && number >= 0 && number <= 100 ? number : undefined;
-}
-
 export function readStrict(text: string): unknown {
   try {
     const value: unknown = JSON.parse(text);
@@ -136,14 +129,23 @@ export interface Test {
   operand: unknown;
 }
 
-/** One line of a condition: a test of an attribute, or the name of a condition of the document. */
-export type Line = Test | { name: string };
+/** One line of a condition: a test of an attribute, the name of a condition of the document, or lines in a group. */
+export type Line = Test | { name: string } | When;
+
+export type Joined = "all" | "any" | "none" | "notAll";
 
 /** Whom a rule applies to. Without lines, everybody. */
 export interface When {
-  joined: "all" | "any";
+  joined: Joined;
   lines: Line[];
 }
+
+export const isGroup = (line: Line): line is When => "lines" in line;
+
+/** How deep groups may be within each other, the outermost lines included. */
+export const mostDepth = 4;
+
+const depthOf = ({ lines }: When): number => 1 + Math.max(0, ...lines.filter(isGroup).map(depthOf));
 
 /** What a condition says; null if it says something that the form does not show. */
 export function readWhen(when: unknown): When | null {
@@ -152,36 +154,59 @@ export function readWhen(when: unknown): When | null {
   if (Array.isArray(when)) {
     return when.every(isText) ? { joined: "all", lines: when.map((name) => ({ name: String(name) })) } : null;
   }
-  const alternatives = isRecord(when) && onlyHas(when, ["$or"]) ? own(when, "$or") : undefined;
-  if (Array.isArray(alternatives) && alternatives.length > 0) {
-    const lines = alternatives.map((one) => linesOf(one, false));
-    // Each alternative is one line: several that must hold together are a condition within the condition.
-    if (!lines.every((one) => one?.length === 1)) return null;
-    return { joined: "any", lines: lines.flatMap((one) => one ?? []) };
-  }
-  const lines = linesOf(when, true);
-  return lines && { joined: "all", lines };
+  const lines = linesOf(when, 1);
+  if (!lines) return null;
+  const [first] = lines;
+  const found: When = lines.length === 1 && first && isGroup(first) ? first : { joined: "all", lines };
+  return depthOf(found) > mostDepth ? null : found;
 }
 
 /** What a condition says that cannot name others of the document; null if the form does not show it. */
 export function readPlain(condition: unknown): When | null {
   if (condition !== undefined && !isRecord(condition)) return null;
   const when = readWhen(condition);
-  return when?.lines.some((line) => "name" in line) ? null : when;
+  return when && !hasName(when) ? when : null;
 }
 
-/** The lines that must all hold; null if there is one that the form does not show. */
-function linesOf(condition: unknown, mayHaveAnd: boolean): Line[] | null {
+const hasName = ({ lines }: When): boolean => lines.some((line) => (isGroup(line) ? hasName(line) : "name" in line));
+
+/** Lines that must all hold. */
+function linesOf(condition: unknown, level: number): Line[] | null {
   if (!isRecord(condition)) return null;
-  const found = Object.entries(condition).map(([name, value]): Line[] | null => {
-    if (name === "$condition") return typeof value === "string" ? [{ name: value }] : null;
-    if (name === "$and" && mayHaveAnd && Array.isArray(value)) return joined(value.map((one) => linesOf(one, false)));
-    return name.startsWith("$") ? null : testsOf(name, value);
-  });
-  return joined(found);
+  return concatenated(
+    Object.entries(condition).map(([name, value]): Line[] | null => {
+      if (name === "$condition") return typeof value === "string" ? [{ name: value }] : null;
+      if (!name.startsWith("$")) return testsOf(name, value);
+      const group = groupOf(name, value, level + 1);
+      return group && [group];
+    })
+  );
 }
 
-const joined = (parts: (Line[] | null)[]): Line[] | null =>
+const joinedBy: Record<string, Joined> = { $and: "all", $or: "any", $nor: "none", $not: "notAll" };
+
+function groupOf(operator: string, value: unknown, level: number): When | null {
+  const joined = own(joinedBy, operator);
+  // A group is at most two levels of the condition: `$not` with `$and` in it. One more may be around all of it.
+  if (!joined || level > 2 * mostDepth + 1) return null;
+  if (joined === "notAll") {
+    const lines = linesOf(value, level);
+    const [first] = lines ?? [];
+    const isOne = lines?.length === 1 && first && isGroup(first) && first.joined === "all";
+    return lines && lines.length > 0 ? { joined, lines: isOne ? first.lines : lines } : null;
+  }
+  if (!Array.isArray(value) || value.length === 0) return null;
+  const lines = concatenated(
+    value.map((one): Line[] | null => {
+      const parts = linesOf(one, level);
+      if (!parts || parts.length === 0) return null;
+      return joined === "all" || parts.length === 1 ? parts : [{ joined: "all", lines: parts }];
+    })
+  );
+  return lines && { joined, lines };
+}
+
+const concatenated = (parts: (Line[] | null)[]): Line[] | null =>
   parts.some((part) => part === null) ? null : parts.flatMap((part) => part ?? []);
 
 function testsOf(attribute: string, value: unknown): Test[] | null {
@@ -217,16 +242,37 @@ function isOperand(kind: Operand, value: unknown): boolean {
 }
 
 /** The condition, in the shortest form that keeps the order of its lines. */
-export function writeWhen({ joined, lines }: When): unknown {
+export function writeWhen(when: When): unknown {
+  const { joined, lines } = when;
   if (lines.length === 0) return undefined;
-  if (joined === "any") return { $or: lines.map(conditionOf) };
+  if (joined !== "all") return Object.fromEntries([memberOf(when)]);
   const names = lines.flatMap((line) => "name" in line ? [line.name] : []);
   if (names.length === lines.length) return names.length === 1 ? names[0] : names;
-  return merged(lines) ?? { $and: lines.map(conditionOf) };
+  return conditionOf(lines);
 }
 
-function conditionOf(line: Line): Members {
-  return "name" in line ? { $condition: line.name } : Object.fromEntries([[line.attribute, testOf(line)]]);
+/** The condition that all lines must fulfil. */
+const conditionOf = (lines: Line[]): Members => merged(lines) ?? { $and: lines.map(single) };
+
+const single = (line: Line): Members => Object.fromEntries([memberOf(line)]);
+
+/** One of several conditions of which not all must hold. */
+const alternative = (line: Line): Members =>
+  (isGroup(line) && line.joined === "all" && line.lines.length > 1 && merged(line.lines)) || single(line);
+
+function memberOf(line: Line): [string, unknown] {
+  if ("name" in line) return ["$condition", line.name];
+  if (!isGroup(line)) return [line.attribute, testOf(line)];
+  switch (line.joined) {
+    case "all":
+      return ["$and", line.lines.map(single)];
+    case "any":
+      return ["$or", line.lines.map(alternative)];
+    case "none":
+      return ["$nor", line.lines.map(alternative)];
+    case "notAll":
+      return ["$not", conditionOf(line.lines)];
+  }
 }
 
 function testOf({ operator, operand }: Test): unknown {
@@ -245,14 +291,12 @@ function testOf({ operator, operand }: Test): unknown {
 function merged(lines: Line[]): Members | undefined {
   const members: [string, unknown][] = [];
   for (const line of lines) {
-    const [name, test]: [string, unknown] = "name" in line ?
-      ["$condition", line.name] :
-      [line.attribute, testOf(line)];
+    const [name, test] = memberOf(line);
     const last = members[members.length - 1];
     // Objects list members whose names are numbers first.
     if (/^\d+$/.test(name) && lines.length > 1) return undefined;
     if (!members.some(([other]) => other === name)) members.push([name, test]);
-    else if (last?.[0] === name && isRecord(last[1]) && isRecord(test) && isFree(last[1], test)) {
+    else if (last?.[0] === name && !isGroup(line) && isRecord(last[1]) && isRecord(test) && isFree(last[1], test)) {
       last[1] = { ...last[1], ...test };
     } else return undefined;
   }

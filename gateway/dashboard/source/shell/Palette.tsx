@@ -1,11 +1,13 @@
-// The command palette: goes anywhere, by a few letters.
+// The command palette: goes anywhere, by a few letters. Names of the app's data are read each time it opens.
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import { may, signOut } from "../api/session";
 import { Icon, IconName } from "../system/icons";
+import { useLoad } from "../system/load";
 import { go } from "../system/router";
 import { t } from "../text";
 import { isDark, setLook } from "./App";
+import type { Named } from "./names";
 import { groups, serverEntries } from "./navigation";
 import { addressOf, AppInfo, Place } from "./place";
 
@@ -25,7 +27,15 @@ export function Palette({ apps, place, close }: { apps: AppInfo[]; place: Place 
     if (dialog && !dialog.open) dialog.showModal();
   }, []);
   const commands = useMemo(() => makeCommands(apps, place, text), [apps, place, text]);
-  const found = useMemo(() => search(commands, text), [commands, text]);
+  const names = useLoad(
+    async () => (place ? (await import("./names")).readNames(place) : []),
+    [place?.app.id, place?.environment]
+  );
+  // At the end, so that no command moves when they arrive.
+  const found = useMemo(
+    () => [...search(commands, text), ...(text.trim() ? search((names.data ?? []).map(commandOf), text) : [])],
+    [commands, names.data, text]
+  );
   const run = (command: Command | undefined) => {
     if (!command) return;
     close();
@@ -56,7 +66,7 @@ export function Palette({ apps, place, close }: { apps: AppInfo[]; place: Place 
       <input
         autoFocus
         value={text}
-        placeholder={t("Go to a page, an app, a ticket (APP-12), a crash (#7)")}
+        placeholder={t("Go to a page, an app, a name, a ticket (APP-12), a crash (#7)")}
         role="combobox"
         aria-expanded="true"
         aria-controls="commands"
@@ -82,10 +92,19 @@ export function Palette({ apps, place, close }: { apps: AppInfo[]; place: Place 
           </li>
         ))}
       </ul>
-      {found.length === 0 && <p className="none">{t("Nothing has this name.")}</p>}
+      {found.length === 0 && (
+        <p className="none">{names.isLoading ? t("Loading") : t("Nothing has this name.")}</p>
+      )}
     </dialog>
   );
 }
+
+const commandOf = ({ name, kind, icon, address }: Named): Command => ({
+  title: name,
+  hint: kind,
+  icon,
+  act: () => go(address)
+});
 
 function makeCommands(apps: AppInfo[], place: Place | null, text: string): Command[] {
   const commands: Command[] = [];

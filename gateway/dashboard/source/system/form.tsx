@@ -141,13 +141,15 @@ export function errorOf(field: string, problem: unknown): string | undefined {
   return problem.field === field || problem.field.startsWith(field + ".") ? problem.detail : undefined;
 }
 
-/**
- * Whether there is a text that stands for no value, so that it would be lost; before saving also, whether one that is
- * required is missing. The browser says at its input what is wrong.
- */
+/** The first input whose text stands for no value, so that it would be lost; if `isSaving`, also a required one. */
+export const wrongText = (element: HTMLElement | null, isSaving = false): HTMLInputElement | null =>
+  element?.querySelector<HTMLInputElement>(
+    'input[aria-invalid="true"]:invalid' + (isSaving ? ", input:required:invalid" : "")
+  ) ?? null;
+
+/** Whether there is such an input. The browser says at it what is wrong. */
 export function hasWrongText(element: HTMLElement | null, isSaving = false): boolean {
-  const wrong = 'input[aria-invalid="true"]:invalid';
-  const input = element?.querySelector<HTMLInputElement>(isSaving ? wrong + ", input:required:invalid" : wrong);
+  const input = wrongText(element, isSaving);
   // After the tab or the button that was pressed has taken the focus.
   setTimeout(() => input?.reportValidity());
   return Boolean(input);

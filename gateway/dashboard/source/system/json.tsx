@@ -1,8 +1,9 @@
 // An editor for JSON: colours, line numbers, errors where they are, and the place of a JSON Pointer.
 
-import { ReactNode, useEffect, useMemo, useRef, useState } from "react";
+import { ReactNode, Ref, useEffect, useMemo, useRef, useState } from "react";
 import { t } from "../text";
 import { Badge } from "./basics";
+import { wrongText } from "./form";
 import { setGuard } from "./router";
 
 export interface Finding {
@@ -269,16 +270,18 @@ export function Severity({ finding }: { finding: Finding }) {
   return <Badge tone={isError ? "bad" : "warning"}>{isError ? t("Error") : t("Warning")}</Badge>;
 }
 
-/** Asks before unsaved changes are lost. */
-export function useUnsaved(isUnsaved: boolean): void {
+/** Asks before unsaved changes are lost, or a text in `page` that stands for no value. */
+export function useUnsaved(isUnsaved: boolean, page?: Ref<HTMLElement | null>): void {
+  const unsaved = useRef(isUnsaved);
+  unsaved.current = isUnsaved;
   useEffect(() => {
-    if (!isUnsaved) return;
-    setGuard(() => window.confirm(t("There are unsaved changes. Leave anyway?")));
-    const warn = (event: Event) => event.preventDefault();
+    const isLost = () => unsaved.current || wrongText(page?.current ?? null) !== null;
+    setGuard(() => !isLost() || window.confirm(t("There are unsaved changes. Leave anyway?")));
+    const warn = (event: Event) => isLost() && event.preventDefault();
     window.addEventListener("beforeunload", warn);
     return () => {
       setGuard(null);
       window.removeEventListener("beforeunload", warn);
     };
-  }, [isUnsaved]);
+  }, []);
 }

@@ -14,9 +14,9 @@ export interface Loaded<T> {
 
 /**
  * Calls `read` when the component appears and when `on` changes. A change of `on` clears the data at once; `reload`
- * keeps the earlier data until newer ones arrive.
+ * keeps the earlier data until newer ones arrive, and calls `read` with true.
  */
-export function useLoad<T>(read: () => Promise<T>, on: readonly unknown[]): Loaded<T> {
+export function useLoad<T>(read: (isSame: boolean) => Promise<T>, on: readonly unknown[]): Loaded<T> {
   const [state, setState] = useState<{ data?: T; error?: unknown; isLoading: boolean }>({ isLoading: true });
   const turn = useRef(0);
   const reading = useRef(read);
@@ -24,7 +24,7 @@ export function useLoad<T>(read: () => Promise<T>, on: readonly unknown[]): Load
   const load = useCallback((isSame: boolean) => {
     const mine = ++turn.current;
     setState((old) => ({ data: isSame ? old.data : undefined, isLoading: true }));
-    reading.current().then(
+    reading.current(isSame).then(
       (data) => mine === turn.current && setState({ data, isLoading: false }),
       (error) => mine === turn.current && setState((old) => ({ data: old.data, error, isLoading: false }))
     );
@@ -43,11 +43,14 @@ export function useLoad<T>(read: () => Promise<T>, on: readonly unknown[]): Load
   return { data: state.data, error: state.error, isLoading: state.isLoading, reload, show };
 }
 
-/** A list that grows page by page. */
+/** A list that grows page by page. A reload reads as many rows as there were, so that the reader keeps the place. */
 export interface Pages<T> extends Loaded<T[]> {
   hasMore: boolean;
   more: () => void;
 }
+
+/** Of a reload. The rows of further pages are read again when the reader scrolls. */
+const mostPages = 20;
 
 export function usePages<T>(
   read: (cursor: string | undefined) => Promise<{ data?: T[]; next?: string | number | null }>,
@@ -57,12 +60,22 @@ export function usePages<T>(
   const busy = useRef(false);
   // A page that was asked for before the list began anew belongs to another list.
   const turn = useRef(0);
-  const first = useLoad(async () => {
+  const count = useRef(0);
+  const first = useLoad(async (isSame) => {
     const mine = ++turn.current;
-    const page = await read(undefined);
-    if (mine === turn.current) setNext(cursorOf(page));
-    return page.data ?? [];
+    const wanted = isSame ? count.current : 0;
+    let rows: T[] = [];
+    let cursor: string | undefined;
+    let pages = 0;
+    do {
+      const page = await read(cursor);
+      rows = rows.concat(page.data ?? []);
+      cursor = cursorOf(page);
+    } while (cursor !== undefined && rows.length < wanted && ++pages < mostPages && mine === turn.current);
+    if (mine === turn.current) setNext(cursor);
+    return rows;
   }, on);
+  count.current = first.data?.length ?? 0;
   const more = () => {
     if (busy.current || next === undefined || first.isLoading) return;
     busy.current = true;

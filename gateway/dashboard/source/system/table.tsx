@@ -1,8 +1,9 @@
 // One table: rows of one height, drawn only where they are seen, so a list may have a million rows.
 
-import { ReactNode, useEffect, useRef, useState } from "react";
+import { ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
 import { t } from "../text";
 import { base, go } from "./router";
+import { ahead, heightOf, isScaled, offsetOf, Range, rangeAt, topOf } from "./rows";
 
 export interface Column<Row> {
   name: string;
@@ -37,29 +38,40 @@ interface Properties<Row> {
 /** Rows that a finger can hit are a little higher. As in style.css. */
 const isForFingers = window.matchMedia("(max-width: 860px), (pointer: coarse)");
 const heightOfRows = () => (isForFingers.matches ? 48 : 40);
-const ahead = 12;
 /** On a phone, a table whose columns need more than its width scrolls sideways. */
 const leastWidth = 120;
 
 export function Table<Row>(given: Properties<Row>) {
   const { rows, columns, more, hasMore } = given;
   const box = useRef<HTMLDivElement | null>(null);
-  const [range, setRange] = useState({ from: 0, to: 60 });
+  const [range, setRange] = useState<Range>({ from: 0, to: 60, shift: 0 });
+  const offset = useRef(0);
 
-  const look = () => {
+  const measure = () => {
     const element = box.current;
-    if (!element) return;
+    if (!element) return undefined;
     const scroller = given.isTall ? element : document.getElementById("main") ?? element;
     const top = given.isTall ?
       element.scrollTop :
       scroller.getBoundingClientRect().top - element.getBoundingClientRect().top;
-    const rowHeight = heightOfRows();
-    const from = Math.max(0, Math.floor(top / rowHeight) - ahead);
-    const to = from + Math.ceil(scroller.clientHeight / rowHeight) + 2 * ahead;
-    setRange((old) => (old.from === from && old.to === to ? old : { from, to }));
-    if (hasMore && to >= rows.length - ahead) more?.();
+    return { scroller, top, all: { count: rows.length, height: heightOfRows(), view: scroller.clientHeight } };
   };
-  useEffect(look, [rows.length, hasMore]);
+  const look = () => {
+    const found = measure();
+    if (!found) return;
+    offset.current = offsetOf(found.top, found.all);
+    const next = rangeAt(found.top, found.all);
+    setRange((old) => (old.from === next.from && old.to === next.to && old.shift === next.shift ? old : next));
+    if (hasMore && next.to >= rows.length - ahead) more?.();
+  };
+  useLayoutEffect(() => {
+    // In a scaled table, the same rows have another scroll position when the list grows.
+    const found = measure();
+    if (found && found.top > 0 && isScaled(found.all)) {
+      found.scroller.scrollTop += topOf(offset.current, found.all) - found.top;
+    }
+    look();
+  }, [rows.length, hasMore]);
   useEffect(() => {
     const scroller = given.isTall ? box.current : document.getElementById("main");
     scroller?.addEventListener("scroll", look, { passive: true });
@@ -75,6 +87,8 @@ export function Table<Row>(given: Properties<Row>) {
   const [from, to] = isLong ? [Math.min(range.from, rows.length), Math.min(range.to, rows.length)] : [0, rows.length];
   const span = columns.length + (given.select ? 1 : 0);
   const rowHeight = heightOfRows();
+  const above = Math.max(0, from * rowHeight - range.shift);
+  const below = heightOf({ count: rows.length, height: rowHeight, view: 0 }) - above - (to - from) * rowHeight;
   const narrowWidth = columns.filter((column) => !column.isExtra)
     .reduce((sum, { width }) => sum + (width?.endsWith("px") ? parseInt(width) : leastWidth), given.select ? 44 : 0);
 
@@ -97,6 +111,13 @@ export function Table<Row>(given: Properties<Row>) {
         next.focus();
         next.scrollIntoView({ block: "nearest" });
       }
+    } else if (event.key === "PageDown" || event.key === "PageUp") {
+      // In a scaled table, the browser would leave rows out.
+      const found = measure();
+      if (!found || !isScaled(found.all)) return;
+      event.preventDefault();
+      const page = event.key === "PageDown" ? 0.9 * found.all.view : -0.9 * found.all.view;
+      found.scroller.scrollTop += topOf(page, found.all);
     } else if (event.key === "Enter" && event.target === line) {
       const row = rows.find((one) => String(given.id(one)) === line.dataset.row);
       if (row === undefined) return;
@@ -143,9 +164,9 @@ export function Table<Row>(given: Properties<Row>) {
           </tr>
         </thead>
         <tbody onKeyDown={move}>
-          {from > 0 && (
+          {isLong && above > 0 && (
             <tr aria-hidden="true">
-              <td colSpan={span} style={{ height: from * rowHeight, padding: 0 }} />
+              <td colSpan={span} style={{ height: above, padding: 0 }} />
             </tr>
           )}
           {rows.slice(from, to).map((row, index) => {
@@ -173,9 +194,9 @@ export function Table<Row>(given: Properties<Row>) {
               </tr>
             );
           })}
-          {to < rows.length && (
+          {isLong && below > 0 && (
             <tr aria-hidden="true">
-              <td colSpan={span} style={{ height: (rows.length - to) * rowHeight, padding: 0 }} />
+              <td colSpan={span} style={{ height: below, padding: 0 }} />
             </tr>
           )}
         </tbody>

@@ -68,7 +68,7 @@ struct Alert: Sendable, Equatable {
         guard (1...200).contains(name.utf8.count), !name.utf8.contains(0) else {
             throw ServiceError(.invalidBody, "Expected 1 to 200 bytes without NUL characters.", field: "name")
         }
-        kind = try body.required("kind")
+        kind = try body.requiredChoice("kind")
         isEnabled = try body.flag("enabled") ?? true
         levels = try (body.strings("levels", upTo: CrashLevel.allCases.count) ?? []).map {
             guard let level = CrashLevel(name: $0) else {
@@ -148,13 +148,6 @@ struct Alert: Sendable, Equatable {
 }
 
 extension BodyFields {
-    fileprivate func required<Word: RawRepresentable<String> & CaseIterable>(_ name: String) throws -> Word {
-        guard let word: Word = try choice(name) else {
-            throw ServiceError(.invalidBody, "This field is required.", field: name)
-        }
-        return word
-    }
-
     fileprivate func refuse(_ names: Set<String>, with kind: Alert.Kind) throws {
         for name in names.sorted() where self[name] != nil {
             throw ServiceError(

@@ -36,12 +36,7 @@ struct SavedQuestion: Sendable {
 
     /// - Throws: `invalid-body`.
     init(_ fields: BodyFields) throws {
-        let kindName = try fields.requiredString("kind")
-        guard let kind = Kind(rawValue: kindName) else {
-            let kinds = Kind.allCases.map(\.rawValue).joined(separator: ", ")
-            throw ServiceError.unexpectedMember("kind", expected: "one of \(kinds)", found: kindName)
-        }
-        self.kind = kind
+        kind = try fields.requiredChoice("kind")
         days = try fields.integer("days", in: 1...Span.maximumDays) ?? 30
         parameters = try Self.parameters(fields, kind)
         isOnOverview = try fields.flag("isOnOverview") ?? false
