@@ -1408,7 +1408,9 @@ export interface Calls {
         headers?: {
             /** `*`: the `_id` must not exist yet. */
             "If-None-Match"?: string;
-            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            /**
+             * A request that is repeated with the same key within a day is carried out once and gets the same answer.
+             */
             "Idempotency-Key"?: string;
         };
         /** The object, at most 1 MiB. */
@@ -1501,7 +1503,9 @@ export interface Calls {
         headers?: {
             /** The `ETag` that the object must have, or a list of them. */
             "If-Match"?: string;
-            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            /**
+             * A request that is repeated with the same key within a day is carried out once and gets the same answer.
+             */
             "Idempotency-Key"?: string;
         };
         /** The object, at most 1 MiB. */
@@ -1522,7 +1526,9 @@ export interface Calls {
         headers?: {
             /** The `ETag` that the object must have, or a list of them. */
             "If-Match"?: string;
-            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            /**
+             * A request that is repeated with the same key within a day is carried out once and gets the same answer.
+             */
             "Idempotency-Key"?: string;
         };
         /** The object, at most 1 MiB. */
@@ -1539,7 +1545,9 @@ export interface Calls {
         headers?: {
             /** The `ETag` that the object must have, or a list of them. */
             "If-Match"?: string;
-            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            /**
+             * A request that is repeated with the same key within a day is carried out once and gets the same answer.
+             */
             "Idempotency-Key"?: string;
         };
         answer: undefined;
@@ -1547,7 +1555,9 @@ export interface Calls {
     /** Runs up to 100 writes in one request, either independently or as a transaction. */
     "POST storage/batch": {
         headers?: {
-            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            /**
+             * A request that is repeated with the same key within a day is carried out once and gets the same answer.
+             */
             "Idempotency-Key"?: string;
         };
         body: {
@@ -1574,7 +1584,9 @@ export interface Calls {
             collection: API.CollectionName;
         };
         headers?: {
-            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            /**
+             * A request that is repeated with the same key within a day is carried out once and gets the same answer.
+             */
             "Idempotency-Key"?: string;
         };
         /** Up to 1,000 objects, each of at most 1 MiB, 16 MiB in all. */
@@ -1685,7 +1697,9 @@ export interface Calls {
         headers?: {
             /** The `ETag` that the object must have, or a list of them. */
             "If-Match"?: string;
-            /** The same request with the same key within a day is carried out once and answered as the first time. */
+            /**
+             * A request that is repeated with the same key within a day is carried out once and gets the same answer.
+             */
             "Idempotency-Key"?: string;
         };
         /** Ignored. */
@@ -1829,7 +1843,7 @@ export interface Calls {
             role: string;
         };
         body: {
-            /** How many users may take it. */
+            /** How many users can join with it. */
             uses?: number;
             /** How long it is valid. */
             days?: number;
@@ -1837,12 +1851,12 @@ export interface Calls {
             email?: string;
             /** The language of the mail (BCP 47). */
             language?: string;
-            /** One of the app's `linkURLs` for the mail; by default the first. */
+            /** The mail's link: one of the app's `linkURLs`, by default the first. */
             link?: string;
         };
         answer: API.RoleInvitation;
     };
-    /** Revokes an invitation. Whoever has taken it stays a member. */
+    /** Revokes an invitation. Users who have joined with it stay members. */
     "DELETE roles/{role}/invitations/{id}": {
         path: {
             /** The role's name: 1 to 64 letters, digits, spaces, `_` or `-`. */
@@ -2087,7 +2101,7 @@ export interface Calls {
             id: string;
         };
         headers: {
-            /** The call that is meant: `continueTransfer` or `deleteTransfer`. */
+            /** `PATCH` for `continueTransfer`, `DELETE` for `deleteTransfer`. */
             "X-HTTP-Method-Override": "PATCH" | "DELETE";
         };
         body?: BodyInit;
@@ -2843,7 +2857,7 @@ export interface Calls {
     /** Says whether the caller has opted out of analytics. */
     "GET events/opt-out": {
         query?: {
-            /** The device's id; without it, `X-Device-Id` counts. The signed-in user is covered as well. */
+            /** The device's id; by default the one in `X-Device-Id`. The signed-in user is covered as well. */
             anonymousId?: string;
         };
         headers?: {
@@ -2854,7 +2868,7 @@ export interface Calls {
     /** Stops storing the caller's events. */
     "PUT events/opt-out": {
         query?: {
-            /** The device's id; without it, `X-Device-Id` counts. The signed-in user is covered as well. */
+            /** The device's id; by default the one in `X-Device-Id`. The signed-in user is covered as well. */
             anonymousId?: string;
         };
         headers?: {
@@ -2870,7 +2884,7 @@ export interface Calls {
     /** Ends the opt-out, so that the caller's events are stored again. */
     "DELETE events/opt-out": {
         query?: {
-            /** The device's id; without it, `X-Device-Id` counts. The signed-in user is covered as well. */
+            /** The device's id; by default the one in `X-Device-Id`. The signed-in user is covered as well. */
             anonymousId?: string;
         };
         headers?: {
