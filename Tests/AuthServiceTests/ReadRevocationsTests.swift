@@ -29,7 +29,7 @@ import Testing
                 #expect((900...970).contains(rest))
                 last = ended.last
             }
-            // A gateway gets all entries if it starts or has a position from another history.
+            // A gateway gets all entries when it starts, or if its position is from before a restore of the database.
             #expect(try await news(client.auth, after: -1)?.sessions.count == 2)
             #expect(try await news(client.auth, after: 1_000_000)?.sessions.count == 2)
         }

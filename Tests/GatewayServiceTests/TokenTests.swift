@@ -95,7 +95,7 @@ import Testing
         }
     }
 
-    @Test func `A token that is not valid now, here and for this app is refused, and the request is not forwarded`()
+    @Test func `A token that is not valid now for this app and environment is refused, and nothing is forwarded`()
         async throws
     {
         try await withKey { test in
@@ -105,11 +105,11 @@ import Testing
             for (name, request) in [
                 ("expired", Self.request(try Self.token(age: 901))),
                 ("another app's", Self.request(try Self.token(app: "beta"))),
-                ("of test", Self.request(try Self.token(environment: .test))),
-                ("for live at test", Self.request(good, ["X-Martlet-Secret: ms_A", "X-Martlet-Environment: test"])),
+                ("test token", Self.request(try Self.token(environment: .test))),
+                ("live token for test", Self.request(good, ["X-Martlet-Secret: ms_A", "X-Martlet-Environment: test"])),
                 ("unknown kid", Self.request(try Self.token(kid: "k2", key: other))),
                 ("another key", Self.request(try Self.token(key: other))),
-                ("changed", Self.request(good + "x")), ("empty", Self.request("")), ("no token", Self.request("x")),
+                ("changed", Self.request(good + "x")), ("empty", Self.request("")), ("not a token", Self.request("x")),
                 (
                     "alg none",
                     Self.request(
@@ -117,7 +117,7 @@ import Testing
                 ),
                 ("no secret", Self.request(good, [])), ("wrong secret", Self.request(good, ["X-Martlet-Secret: ms_X"])),
                 ("another app's secret", Self.request(good, ["X-Martlet-Secret: ms_B"])),
-                ("and a user's name", Self.request(good, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: eve"])),
+                ("token and X-Martlet-User", Self.request(good, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: eve"])),
             ] {
                 #expect(try await !isAccepted(test, request), "\(name)")
             }

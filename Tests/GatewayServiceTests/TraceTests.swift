@@ -60,7 +60,7 @@ import Testing
         }
     }
 
-    @Test func `A client that is no trusted proxy cannot have its requests traced`() async throws {
+    @Test func `A client that is not a trusted proxy cannot have its requests traced`() async throws {
         let spans = SpanQueue()
         try await withGateway(configure: {
             $0.traces = GatewayConfiguration.Traces(spans: spans, share: 0, followsProxies: true)

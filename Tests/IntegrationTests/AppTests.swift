@@ -74,7 +74,7 @@ extension IntegrationTests {
             try await waitUntilRefused(reader)
             #expect(try await second.get("storage/Notes").status == 200)
 
-            // A connection that was accepted a moment ago and keeps sending requests.
+            // Requests with this key have just succeeded, and the client keeps its connection to the gateway.
             #expect(try await keys("DELETE", "/\(next)").status == 204)
             try await waitUntilRefused(second)
             #expect(try await client.get("storage/Notes").ids == ["a"])

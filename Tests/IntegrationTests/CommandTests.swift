@@ -68,7 +68,8 @@ extension IntegrationTests {
                 what: "a short internal secret", environment: ["MARTLET_INTERNAL_SECRET": "topsecret"],
                 names: "MARTLET_INTERNAL_SECRET"),
             Wrong(
-                what: "a port that is no number", environment: ["MARTLET_HTTP_PORT": "x"], names: "MARTLET_HTTP_PORT"),
+                what: "a port that is not a number", environment: ["MARTLET_HTTP_PORT": "x"],
+                names: "MARTLET_HTTP_PORT"),
             Wrong(what: "a port out of range", environment: ["MARTLET_HTTP_PORT": "65536"], names: "MARTLET_HTTP_PORT"),
             Wrong(
                 what: "an internal port out of range", environment: ["MARTLET_INTERNAL_PORT": "-1"],
@@ -77,8 +78,7 @@ extension IntegrationTests {
                 what: "a misspelt setting", environment: ["MARTLET_INTERNAL_PROT": "0"],
                 names: "MARTLET_INTERNAL_PROT is not a setting of Martlet. Did you mean MARTLET_INTERNAL_PORT?"),
             Wrong(
-                what: "a log level that is none", environment: ["MARTLET_LOG_LEVEL": "loud"], names: "MARTLET_LOG_LEVEL"
-            ),
+                what: "an unknown log level", environment: ["MARTLET_LOG_LEVEL": "loud"], names: "MARTLET_LOG_LEVEL"),
             Wrong(
                 programs: ["auth", "storage", "config", "analytics", "notifications"], what: "no database",
                 environment: ["MARTLET_DATABASE_URL": nil], names: "MARTLET_DATABASE_URL"),
@@ -92,14 +92,14 @@ extension IntegrationTests {
                 programs: ["gateway"], what: "a routes file that is not there",
                 environment: ["MARTLET_ROUTES_FILE": "/nowhere/routes.json"], names: "/nowhere/routes.json"),
             Wrong(
-                programs: ["gateway"], what: "a routes file that is no JSON",
+                programs: ["gateway"], what: "a routes file that is not JSON",
                 environment: ["MARTLET_ROUTES_FILE": "/etc/passwd"],
                 names: "/etc/passwd"),
             Wrong(
                 programs: ["gateway"], what: "a route to a service without an address",
                 environment: ["MARTLET_UPSTREAM_STORAGE": nil], names: "storage"),
             Wrong(
-                programs: ["gateway"], what: "an upstream that is no address",
+                programs: ["gateway"], what: "an upstream that is not an address",
                 environment: ["MARTLET_UPSTREAM_STORAGE": "no port"],
                 names: "no port"),
             Wrong(
@@ -111,7 +111,7 @@ extension IntegrationTests {
                 environment: ["MARTLET_TLS_REDIRECT_PORT": "80", "MARTLET_PUBLIC_URL": "https://api.example.org"],
                 names: "tls.redirect.port needs tls.certificate"),
             Wrong(
-                programs: ["gateway"], what: "a network that is none",
+                programs: ["gateway"], what: "a trusted proxy that is not a network",
                 environment: ["MARTLET_TRUSTED_PROXIES": "nonsense"],
                 names: "trusted.proxies"),
         ]

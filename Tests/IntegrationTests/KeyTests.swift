@@ -19,14 +19,14 @@ extension IntegrationTests {
         enum Presented: String, CaseIterable, CustomTestStringConvertible {
             case noSecret = "no secret"
             case emptySecret = "an empty secret"
-            case wrongSecret = "a secret that is none"
-            case secretWithBlank = "the secret and one more character"
+            case wrongSecret = "a secret that does not exist"
+            case longerSecret = "the secret with one more character at its end"
             case masterKeyAsSecret = "the master key as secret"
             case appKeyAsSecret = "the app key as secret"
             case secretOfAnotherApp = "the secret of another app"
             case masterKeyOfAnotherApp = "the master key of another app"
             case wrongMasterKey = "a wrong master key beside the right secret"
-            case wrongKey = "an app key that is none"
+            case wrongKey = "an app key that does not exist"
             case ingestKeyAsAppKey = "the ingest key as app key"
             case evaluationKeyAsAppKey = "the evaluation key as app key"
             case secretAsAppKey = "the secret as app key"
@@ -42,7 +42,7 @@ extension IntegrationTests {
                 case .noSecret: Client(url: own.url, appKey: own.appKey, headers: [:])
                 case .emptySecret: secret("")
                 case .wrongSecret: secret("ms_" + String(repeating: "A", count: 43))
-                case .secretWithBlank: secret(own.secret + "x")
+                case .longerSecret: secret(own.secret + "x")
                 case .masterKeyAsSecret: secret(own.masterKey)
                 case .appKeyAsSecret: secret(own.appKey)
                 case .secretOfAnotherApp: secret(other.secret)

@@ -47,7 +47,7 @@ struct DefinitionActionTests {
         #expect(fly.name == "fly")
         #expect(detail.title == "Chess" && detail.root.text("text") == "Chess")
         #expect(nobody.root.kind == DefinitionNode.placeholderKind)
-        // A screen opened from a controller that is no NavController is on top.
+        // A screen opened from a controller that is not a NavController is on top.
         let next = try await definition.open("Detail", model: nil, from: detail.root.scope)
         #expect(next.kind == "ViewController" && next.root.text("text") == "Chess")
     }

@@ -159,8 +159,10 @@ struct LiveTests {
     }
 }
 
-/// Notices the first bytes of a stream. They have its position; the head is sent before the server knows it, so a
-/// change after the head alone may be before the position.
+/// Notices when the first bytes of a stream's body arrive: the server sends all changes that are made from then on.
+///
+/// The response's head is no sign of that. The server sends it before it has determined where the stream begins, so a
+/// change made just after the head may be missing from the stream.
 final class ObservedTransport: HTTPTransport {
     let isOpen = Locked(false)
     private let transport: any HTTPTransport

@@ -181,8 +181,8 @@ struct OfflineTests {
         try await kept.sync()
         #expect(try await server.get(Note.self, id: old.id)?.n == 1)
         #expect(try await server.get(Note.self, id: new.id)?.n == 5)
-        let patches = network.sent.filter { $0.method == "POST" && $0.url.path.contains("/storage/") }
-        #expect(Set(patches.compactMap { $0.headers["idempotency-key"] }).count == 1 && patches.count == 4)
+        let posts = network.sent.filter { $0.method == "POST" && $0.url.path.contains("/storage/") }
+        #expect(Set(posts.compactMap { $0.headers["idempotency-key"] }).count == 1 && posts.count == 4)
     }
 
     @Test func `a repeated response does not restore an object that was deleted meanwhile`() async throws {

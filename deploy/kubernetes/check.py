@@ -78,7 +78,7 @@ def check_addresses():
         check_variable("settings", name if name in documented else known)
         address = re.fullmatch(r"(?:http://)?([a-z]+):(\d+)", value)
         if address and services.get(address[1]) != int(address[2]):
-            problems.append(f"{name} is {value}, which is no service's address")
+            problems.append(f"{name} is {value}, which is not the address of a service")
 
 
 check_schemas()

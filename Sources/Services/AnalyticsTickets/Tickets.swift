@@ -19,7 +19,7 @@ package struct Tickets: Sendable {
     let housekeeping: TicketHousekeeping
 
     /// - Parameters:
-    ///   - lockReports: Keeps crash reports of spaces from being stored until the end of a transaction.
+    ///   - lockReports: Until a transaction ends, no other transaction can store crash reports of the spaces.
     ///   - resolveIssues: Called for a ticket that is completed together with its crash issues.
     package init(
         postgres: PostgresClient, spaces: Spaces, files: any FileBackend, staff: StaffDirectory = .empty,

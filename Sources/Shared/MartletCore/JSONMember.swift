@@ -23,7 +23,7 @@ public enum JSONMember {
                 return
             }
             found = (rank, start..<cursor.position)
-            // No other name can take precedence.
+            // No other name can take precedence. The error only ends the walk.
             if rank == 0 { throw cursor.failure(.tooMany) }
         }
         guard let found, let value = try? JSONValue(parsing: bytes[found.value]) else { return nil }

@@ -1,9 +1,9 @@
 public import MartletCore
 
-/// The texts that clients of a language receive: every key, with a text in that language or in a fallback.
+/// The texts that clients receive for a language: every key, with a text in that language or in a fallback.
 extension Catalogue {
-    /// The languages in which to look for a text, in order: the language, its parents (`de-AT`, `de`), the first
-    /// fallback that one of them declares with its parents and fallbacks, and finally the source language.
+    /// The languages in which to look for a text, in order: the language and its parents (`de-AT`, `de`); the first
+    /// fallback that one of these declares, with its own parents and fallbacks; and finally the source language.
     public func chain(of language: LanguageTag) -> [LanguageTag] {
         var chain: [LanguageTag] = []
         var next: LanguageTag? = language
@@ -72,8 +72,8 @@ extension Catalogue {
 }
 
 extension Localization {
-    /// The localization without unusable forms. Nil if the rest is incomplete: a text by number needs `other`, a
-    /// substitution needs its forms.
+    /// The localization without unusable forms. Nil if the rest is incomplete: forms by plural or device need `other`,
+    /// forms by width at least one, and the text of every substitution must be complete as well.
     var usable: Localization? {
         guard let text = text.usable else { return nil }
         var changed = Localization(text)

@@ -14,7 +14,7 @@ extension JSONValue {
         number.map { [Member(name, .number("\($0)"))] } ?? []
     }
 
-    /// A member with a number; empty if it is nil or not finite.
+    /// A member with a finite number; empty if it is nil.
     static func member(_ name: String, _ number: Double?) -> [Member] {
         number.map { [Member(name, .number("\($0)"))] } ?? []
     }

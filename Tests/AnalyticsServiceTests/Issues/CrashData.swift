@@ -6,7 +6,7 @@ import MartletTesting
 @testable import AnalyticsCrashes
 @testable import AnalyticsService
 
-/// Inserts issues and reports directly into the tables, in the form the digest stores them.
+/// Inserts issues and reports directly into the tables, in the form that `CrashDigester` stores them.
 struct CrashData: Sendable {
     let postgres: PostgresClient
     let space: Int32

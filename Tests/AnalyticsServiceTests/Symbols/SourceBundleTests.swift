@@ -41,7 +41,7 @@ import Testing
         ("nothing behind the beginning", Array("SYSB".utf8) + [2, 0, 0, 0]),
         ("another version", Array("SYSB".utf8) + [9, 0, 0, 0] + [UInt8](repeating: 0, count: 40)),
         ("no manifest", TestZip.bytes([("files/main.c", text)])),
-        ("a manifest that is none", TestZip.bytes([("manifest.json", "hello")])),
+        ("a manifest that is not JSON", TestZip.bytes([("manifest.json", "hello")])),
         ("no debug id", TestZip.bytes([("manifest.json", manifest("x"))])),
         (
             "a bomb",

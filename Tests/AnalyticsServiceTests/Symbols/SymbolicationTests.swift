@@ -346,7 +346,7 @@ import Testing
 }
 
 extension AnalyticsApp {
-    /// Records what reports wait for, like the digest.
+    /// Records the debug symbols that reports wait for, as `CrashDigester` does.
     func record(_ reports: [UUID], _ space: Space, _ debugIDs: [String]) async throws {
         try await postgres.withTransaction { transaction in
             try await service.symbols.awaited.record(

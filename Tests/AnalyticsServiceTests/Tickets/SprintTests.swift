@@ -66,7 +66,8 @@ import Testing
             try await app.ask("POST", "/tickets/sprints/2/start")
             #expect(try await app.ask("POST", "/tickets/sprints/2/close").status == 200)
             #expect(
-                try await app.numbers("?sprint=none") == [6, 5, 3, 2, 1], "without a sprint they go to the backlog")
+                try await app.numbers("?sprint=none") == [6, 5, 3, 2, 1],
+                "without `unfinishedTo`, unfinished tickets go to the backlog")
         }
     }
 
@@ -85,7 +86,7 @@ import Testing
             #expect(try await app.ask("GET", "/tickets/1")["sprint"] == "null")
             #expect(
                 try await app.ask("POST", "/tickets/sprints", #"{"name":"d"}"#)["number"] == "4",
-                "numbers do not come again")
+                "numbers are not reused")
             let read = try await app.ask("GET", "/tickets/sprints/4")
             #expect(read.header("etag") == "\"1\"" && read["createdBy"] == Colleague.ada.author)
         }

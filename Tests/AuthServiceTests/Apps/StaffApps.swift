@@ -49,8 +49,8 @@ struct StaffApps: Sendable {
         return try #require(answer.string("app.id"))
     }
 
-    /// The audit log as lines `<action> <target> <before> <after>`. The last two show only whether the entry has the
-    /// value.
+    /// The audit log as lines such as `ada update b a`: the member, the action, and whether the entry has the contents
+    /// before it (`b` or `-`) and after it (`a` or `-`).
     func audit() async throws -> [String] {
         try await auth.postgres.query(
             """

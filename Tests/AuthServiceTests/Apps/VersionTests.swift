@@ -13,7 +13,7 @@ import Testing
         "0.9", "1.0.0-alpha", "1.0.0-alpha.1", "1.0.0-alpha.beta", "1.0.0-beta", "1.0.0-beta.2", "1.0.0-beta.11",
         "1.0.0-rc.1", "1.0.0", "1.0.0.1",
         "1.0.1-1", "1.0.1", "1.2", "1.9", "1.9.9", "1.10", "1.10.1", "2-0", "2", "10", "2026.11.22",
-        "20261122120000".prefix(12) + "",
+        "202611221200",
     ]
 
     @Test func `version numbers are sorted by component`() throws {
@@ -104,6 +104,7 @@ import Testing
             #expect(try await apps.send("DELETE", "/\(id)/versions/2.0.1").status == 204)
             #expect(try await apps.send("DELETE", "/\(id)/versions/2.0.1").isProblem(.versionNotFound))
             #expect(try await apps.send("PATCH", "/\(id)/versions/nonsense", "{}").isProblem(.versionNotFound))
+            // `b` and `a`: the entry has the contents before and after.
             #expect(
                 try await apps.audit().dropFirst() == [
                     "ada create-version - a", "ada update-version b a", "ada update-version b a",

@@ -79,7 +79,7 @@ import Testing
             return try provider.token(key: foreign)
         },
         Forgery("a foreign kid") { try $0.token(key: .p256("ec-9")) },
-        Forgery("a key that comes along") { provider in
+        Forgery("the key in the token's own header") { provider in
             let key = IssuerKey.p256("ec-9")
             return try provider.token(key: key, header: #"{"alg":"ES256","kid":"ec-9","jwk":\#(try key.jwk())}"#)
         },
@@ -92,11 +92,11 @@ import Testing
         Forgery("another azp") { try $0.token(["azp": #""other.app""#]) },
         Forgery("expired") { try $0.token(["exp": "\(now - 120)"]) },
         Forgery("no exp") { try $0.token(["exp": ""]) },
-        Forgery("of tomorrow") { try $0.token(["iat": "\(now + 86_400)", "exp": "\(now + 90_000)"]) },
-        Forgery("of last week, good for a year") {
+        Forgery("issued tomorrow") { try $0.token(["iat": "\(now + 86_400)", "exp": "\(now + 90_000)"]) },
+        Forgery("issued last week, valid for a year") {
             try $0.token(["iat": "\(now - 7 * 86_400)", "exp": "\(now + 365 * 86_400)"])
         },
-        Forgery("not yet") { try $0.token(["nbf": "\(now + 6_000)"]) },
+        Forgery("not valid yet") { try $0.token(["nbf": "\(now + 6_000)"]) },
         Forgery("no subject") { try $0.token(["sub": #""""#]) },
         Forgery("a subject of zero bytes") { try $0.token(["sub": #""a\u0000b""#]) },
         Forgery("another payload") { provider in
@@ -108,7 +108,7 @@ import Testing
         Forgery("no token") { _ in "a.b" },
     ]
 
-    @Test func `A token that is not the issuer's, for this app and current is refused`() async throws {
+    @Test func `A token is refused unless the issuer signed it for this app and it is valid now`() async throws {
         try await FakeProvider.run { client, provider in
             try await client.register(provider)
             for forgery in Self.forgeries {

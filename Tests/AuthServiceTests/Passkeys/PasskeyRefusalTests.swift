@@ -39,11 +39,11 @@ import Testing
         },
         Tampering("bytes behind the authenticator data") { $0.trailing = Data([0]) },
         Tampering("extensions announced, and none there") { $0.flags = 0x85 },
-        Tampering("extensions that are no map") { ($0.flags, $0.trailing) = (0x85, Data([0x01])) },
+        Tampering("extensions that are not a map") { ($0.flags, $0.trailing) = (0x85, Data([0x01])) },
         Tampering("a challenge of nobody") { $0.challenge = Base64URL.encode(Data(repeating: 1, count: 32)) },
         Tampering("a short challenge") { $0.challenge = "AAAA" },
         Tampering("no challenge") { $0.challenge = "" },
-        Tampering("client data that is no JSON") { $0.moreClientData = "," },
+        Tampering("client data that is not JSON") { $0.moreClientData = "," },
     ]
 
     @Test(
@@ -55,7 +55,7 @@ import Testing
             Tampering("an attestation of nothing that says something") {
                 $0.statement = Data([0xa1]) + CBORWriter.text("sig") + CBORWriter.bytes([1])
             },
-            Tampering("an attestation statement that is no map") { $0.statement = Data([0x80]) },
+            Tampering("an attestation statement that is not a map") { $0.statement = Data([0x80]) },
             Tampering("self attestation without a signature") { $0.format = "packed" },
             Tampering("self attestation with another's signature") { device in
                 device.format = "packed"

@@ -54,7 +54,7 @@ import Testing
         }
     }
 
-    @Test func `What does not change the public profile is not passed on`() async throws {
+    @Test func `A change that does not concern the public profile is not passed on to storage`() async throws {
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in
             let anna = try await client.signUp()
@@ -105,7 +105,7 @@ import Testing
         }
     }
 
-    @Test func `The users who existed before are passed on by a job, in portions`() async throws {
+    @Test func `Existing users are passed on to storage by a job, in portions`() async throws {
         let storage = try await OtherService.start("storage")
         try await UserClient.run(services: { _ in [storage.address] }) { client in
             let app = client.app.id

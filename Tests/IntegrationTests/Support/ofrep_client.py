@@ -143,7 +143,7 @@ def described():
     command = [
         sys.executable, "-m", "schemathesis.cli", "run", file, "--url", url, "--header", "Authorization: Bearer " + evaluation_key,
         # Its phase "coverage" also sends methods that no gateway knows, which is 501 (RFC 9110 section 15.6.2), a server's error to it.
-        # A good token stays in the request when another key beside it is made wrong; what is no path at all the gateway refuses in its own words;
+        # A good token stays in the request when another key beside it is made wrong; the gateway refuses an invalid path in its own words;
         # the times of a query that only help a server to be up to date are not read; U+0000 is in no text of ours. FlagsTests has what is refused.
         "--exclude-checks", "ignored_auth,content_type_conformance,negative_data_rejection,positive_data_acceptance", "--max-examples", "80", "--generation-deterministic", "--phases", "examples,fuzzing", "--no-color",
     ]

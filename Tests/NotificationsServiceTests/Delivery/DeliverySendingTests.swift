@@ -153,7 +153,8 @@ struct DeliverySendingTests {
                 // The problem is fixed at Apple.
                 world.apns.trust(unknownKey)
                 try await world.wait {
-                    // Probed deliveries wait for their hold to end, while the clock runs on by itself.
+                    // A refused delivery is due again only after its hold, and the test cannot move PostgreSQL's
+                    // clock. So each round makes a probe due, until a delivery is due for it.
                     try await world.postgres.execute(
                         "UPDATE notifications.credentials SET next_try = now() WHERE broken IS NOT NULL")
                     return try await world.postgres.query("SELECT FROM notifications.credentials WHERE broken IS NULL")
@@ -179,7 +180,7 @@ struct DeliverySendingTests {
             let (message, old) = (try await world.order(to: 1...40), try await world.order(to: 1...40, isOld: true))
             try await world.withCopy { _ async throws in
                 try await world.wait { try await world.deliveries(of: message)["accepted:1"] == 20 }
-                // Deliveries with an unknown service, which is found when their turn comes.
+                // The deliveries of the old message have no service. It is looked up when they are claimed.
                 try await world.wait {
                     try await world.deliveries(of: old) == ["accepted:1": 20, "queued:credential-broken:0": 20]
                 }

@@ -49,7 +49,7 @@ struct MessageUserDataTests {
             #expect(try await holder.export(blocker).lines.readableBytes == 0)
             #expect(
                 text.components(separatedBy: "00000000-0000-4000-8000-000000000002").count == 2,
-                "other people's names only where the user wrote them: \(text)")
+                "another user's id appears only where the user wrote it: \(text)")
 
             let erasure = try await holder.erase(request)
             #expect(erasure == UserErasure(erased: ["messages": 2, "mentions": 2, "segments": 1]))

@@ -247,7 +247,7 @@ import Testing
         #expect(try await ann.post("/storage/Notes", #"{"_id":"n","f":\#(Self.file("n"))}"#).status == 201)
         let object = #""_object":\#(Self.binding("Notes", "n", "f"))"#
         #expect(try await ann.put("/upload/n", "n")["_readers"] == nil)
-        #expect(try await bob.get("/storage/Notes/n/files/f").text == "n", "readable by its own lists")
+        #expect(try await bob.get("/storage/Notes/n/files/f").text == "n", "a file without readers is open to everyone")
         let bound = try await ann.patch("/upload/n", "{\(object)}")
         #expect(bound["_readers"] == #"["ann"]"# && bound["_writers"] == nil, "\(bound)")
         try await app.expectRefusal(.fileNotFound) { try await bob.get("/upload/n") }

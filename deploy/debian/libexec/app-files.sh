@@ -22,7 +22,7 @@ fetch_files() {
 
 has_bytes() { [[ -n $with_files && $(read_json "$work/manifest.json" .files.included) == true ]]; }
 
-# keep_bytes APP: starts the grace period for bytes that nothing refers to anew, so that none are removed during the restore.
+# keep_bytes APP: restarts the grace period of unreferenced bytes, so that none are removed during the restore.
 keep_bytes() {
     has_bytes || return 0
     local name schema
@@ -80,7 +80,7 @@ place() {
         mkdir -p "$(dirname "$2")" && ln "$1" "$2"
         return
     fi
-    # On a new server it is made by the first file.
+    # On a new server, the first file creates the folder.
     if [[ ! -d $root ]]; then
         mkdir -p "$root" || return
         ((EUID != 0)) || chown --reference="$(dirname "$root")" "$root" || return
@@ -100,13 +100,13 @@ send_files() {
     remote copy --ignore-existing "$(folder_of "$1")" "$1" || die "rclone could not write to $1"
 }
 
-# Bytes stay unless it is sure that no row refers to them.
+# Removes the files that `place` copied, unless the restore may be committed: then rows may refer to them.
 remove_files() {
     [[ $(outcome) == aborted ]] || { say "the bytes of files stay, because the restore may be committed"; return 0; }
     while IFS= read -r path; do rm -f "$path" "$path.part"; done < "$work/placed"
 }
 
-# delete_files APP: after its rows are gone. `numbers` has those of its spaces in analytics.
+# delete_files APP: called when the app's rows are gone. The file `numbers` has the ids of its spaces in analytics.
 delete_files() {
     [[ -n $with_files ]] || return 0
     local number

@@ -159,7 +159,7 @@ class DeliveryTests(BrowserTests):
         rules.first.get_by_role("group", name="Share 1").get_by_label("Share in percent").fill("30")
         self.button("Keep in the draft").click()
 
-        # A text that is no value is the only edit, and closing the dialog would lose it.
+        # A text that is not a valid value is the only edit, and closing the dialog would lose it.
         self.page.get_by_label("More about night-mode").click()
         self.page.get_by_role("menuitem", name="Rules…").click()
         share = rules.first.get_by_label("Share in percent")

@@ -9,7 +9,7 @@ struct SportLook: Sendable {
         let outcome = try await martlet.users.signUp(
             email: email, password: password, profile: try JSON(encoding: profile))
         guard case .signedIn(let user) = outcome else {
-            throw MartletError(.signInFailed, "The app must not ask for a verified address.")
+            throw MartletError(.signInFailed, "The app's setting requireVerifiedEmail must be off.")
         }
         return user
     }

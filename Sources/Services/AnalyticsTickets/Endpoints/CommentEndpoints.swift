@@ -174,7 +174,7 @@ extension Request {
     fileprivate var commentText: String {
         get async throws {
             let fields = try await BodyFields(self, ["text"], upTo: TicketBody.maximumSizeInBytes)
-            guard let text = try TicketInput.text(fields, "text", from: 1, upTo: TicketLimits.comment) else {
+            guard let text = try TicketInput.text(fields, "text", from: 1, upTo: TicketLimits.commentLength) else {
                 throw ServiceError(.invalidBody, "This field is required.", field: "text")
             }
             return text

@@ -89,7 +89,8 @@ struct AttachIssues: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (caller, number) = try await access.admitToTicket(context, to: .update)
         let fields = try await BodyFields(request, ["issues"])
-        guard let issues = try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues), !issues.isEmpty else {
+        guard let issues = try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issuesOfTicket), !issues.isEmpty
+        else {
             throw ServiceError(.invalidBody, "This field is required.", field: "issues")
         }
         try await tickets.attach(issues: issues, to: number, in: caller.space, by: caller.author)

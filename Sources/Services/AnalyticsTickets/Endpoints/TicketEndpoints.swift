@@ -85,7 +85,7 @@ struct CreateTicket: Endpoint {
             request, TicketChange.fields.union(["issues"]), upTo: TicketBody.maximumSizeInBytes)
         let change = try await access.change(fields, caller, context)
         let ticket = try NewTicket(
-            change, issues: try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issues) ?? [])
+            change, issues: try TicketInput.numbers(fields, "issues", upTo: TicketLimits.issuesOfTicket) ?? [])
         let number = try await tickets.create(ticket, in: caller.space, by: caller.author)
         return try await access.answer(with: number, of: tickets, in: caller.space, status: .created)
     }

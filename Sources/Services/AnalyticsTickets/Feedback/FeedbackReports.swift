@@ -16,7 +16,7 @@ extension FeedbackIntake {
             JOIN analytics.issues AS i ON i.id = e.issue AND i.deleted IS NULL
             WHERE f.space = \(space.id) AND f.event_id = ANY (\(events))
                 AND NOT EXISTS (SELECT FROM analytics.ticket_issues AS a WHERE a.ticket = f.ticket AND a.issue = i.id)
-                AND (SELECT count(*) FROM analytics.ticket_issues AS a WHERE a.ticket = f.ticket) < \(TicketLimits.issues)
+                AND (SELECT count(*) FROM analytics.ticket_issues AS a WHERE a.ticket = f.ticket) < \(TicketLimits.issuesOfTicket)
             """
         ).map { (ticket: try $0.decode(0, as: Int64.self), issue: try $0.decode(1, as: Int.self)) }
         // No lock is needed for the many reports without feedback.

@@ -32,12 +32,12 @@ struct TicketChange: Sendable {
         type = try TicketInput.choice(fields, "type", TicketType.self)
         status = try TicketInput.choice(fields, "status", TicketStatus.self)
         priority = try TicketInput.choice(fields, "priority", TicketPriority.self)
-        title = try TicketInput.line(fields, "title", upTo: TicketLimits.title)
+        title = try TicketInput.line(fields, "title", upTo: TicketLimits.titleLength)
         if fields["title"] != nil, title == nil {
             throw ServiceError(.invalidBody, "Expected a title, found null.", field: "title")
         }
         if fields["description"] != nil {
-            description = try TicketInput.text(fields, "description", upTo: TicketLimits.description) ?? ""
+            description = try TicketInput.text(fields, "description", upTo: TicketLimits.descriptionLength) ?? ""
         }
         if fields["assignee"] != nil { assignee = .some(try Self.assignee(fields, staff)) }
         if fields["appVersion"] != nil { appVersion = .some(try TicketInput.line(fields, "appVersion", upTo: 64)) }

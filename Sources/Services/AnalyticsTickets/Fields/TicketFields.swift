@@ -46,34 +46,37 @@ enum TicketActivity: String, Sendable {
     case attached, detached
     case issueAttached, issueDetached, issuesResolved
     case linked, unlinked
-    /// A commit message said that the commit fixes the ticket.
+    /// A commit message said that the commit fixes the ticket. The raw value is stored and part of the API, so it keeps
+    /// its old name.
     case fixedByCommit = "mendedByCommit"
 }
 
-/// The limits of tickets and what belongs to them.
+/// The limits of tickets and what belongs to them. Lengths are in characters (Unicode scalars).
 enum TicketLimits {
     static let tickets = 100_000
-    /// Maximum number of tickets at which feedback still creates one. The rest is reserved for the team.
+    /// Feedback creates no more tickets once there are this many. The rest is reserved for the team.
     static let ticketsForFeedback = 90_000
-    static let title = 200
-    static let description = 50_000
+    static let titleLength = 200
+    static let descriptionLength = 50_000
     static let labels = 200
     static let labelsOfTicket = 20
     static let sprints = 1_000
-    static let comments = 1_000
-    static let comment = 20_000
-    static let attachments = 50
+    static let commentsOfTicket = 1_000
+    static let commentLength = 20_000
+    static let attachmentsOfTicket = 50
     static let attachmentInBytes = 20 << 20
     /// Total for all tickets of a space.
     static let attachmentsInBytes = 10 << 30
     /// With more than this in total, pictures of feedback are dropped.
     static let attachmentsOfFeedbackInBytes = 5 << 30
+    /// The largest estimate.
     static let estimate = 1_000
     /// Maximum number of tickets in one bulk change.
     static let ticketsPerCall = 100
-    static let issues = 100
-    static let links = 50
-    static let search = 200
+    /// Also the maximum number of crash issues in one call.
+    static let issuesOfTicket = 100
+    static let linksOfTicket = 50
+    static let searchLength = 200
     /// Days after which a deleted ticket is removed for good.
     static let daysInBin = 30
 }

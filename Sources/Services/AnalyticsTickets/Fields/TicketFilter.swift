@@ -143,11 +143,11 @@ struct TicketFilter: Sendable {
 
     /// Searches the title, the description, the feedback and each comment for the text. A ticket's number also matches.
     private static func search(_ text: String, in space: Space) throws -> PostgresQuery {
-        guard (1...TicketLimits.search).contains(text.unicodeScalars.count),
+        guard (1...TicketLimits.searchLength).contains(text.unicodeScalars.count),
             !text.unicodeScalars.contains(where: TicketInput.isControl)
         else {
             throw refusal(
-                "Expected 1 to \(TicketLimits.search) characters without control characters.", "search")
+                "Expected 1 to \(TicketLimits.searchLength) characters without control characters.", "search")
         }
         let number = TicketInput.ticketNumber(text.trimmingCharacters(in: CharacterSet(charactersIn: "# ")))
         return """

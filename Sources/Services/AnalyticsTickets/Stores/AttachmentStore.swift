@@ -45,7 +45,7 @@ struct AttachmentStore: Sendable {
             return try await tickets.change(space, by: author) { work in
                 let id = try await work.ticket(number).id
                 try await work.checkCount(
-                    "analytics.ticket_attachments WHERE ticket = \(id)", upTo: TicketLimits.attachments,
+                    "analytics.ticket_attachments WHERE ticket = \(id)", upTo: TicketLimits.attachmentsOfTicket,
                     "attachments per ticket")
                 return try await work.attach(stored, to: id)
             }

@@ -11,7 +11,8 @@ extension TicketStore {
         try await change(space, by: author) { work in
             let id = try await work.ticket(number).id
             try await work.checkCount(
-                "analytics.ticket_comments WHERE ticket = \(id)", upTo: TicketLimits.comments, "comments per ticket")
+                "analytics.ticket_comments WHERE ticket = \(id)", upTo: TicketLimits.commentsOfTicket,
+                "comments per ticket")
             let row = try await work.transaction.query(
                 """
                 WITH n AS (

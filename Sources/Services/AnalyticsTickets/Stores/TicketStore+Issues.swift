@@ -98,7 +98,7 @@ extension TicketWork {
             """
         ).map { try $0.decode(0) }
         try await checkCount(
-            "analytics.ticket_issues WHERE ticket = \(id)", upTo: TicketLimits.issues, "issues per ticket",
+            "analytics.ticket_issues WHERE ticket = \(id)", upTo: TicketLimits.issuesOfTicket, "issues per ticket",
             areAdded: true)
         for number in added { try await record(.issueAttached, of: id, after: .number(String(number))) }
     }

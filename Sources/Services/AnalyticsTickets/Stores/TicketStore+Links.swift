@@ -29,7 +29,7 @@ extension TicketStore {
             guard added > 0 else { return }
             for id in [ticket.id, target.id] {
                 try await work.checkCount(
-                    "analytics.ticket_links WHERE source = \(id) OR target = \(id)", upTo: TicketLimits.links,
+                    "analytics.ticket_links WHERE source = \(id) OR target = \(id)", upTo: TicketLimits.linksOfTicket,
                     "links per ticket", areAdded: true)
             }
             try await work.recordLink(.linked, ticket, kind, target)

@@ -13,7 +13,7 @@ package typealias ResolveIssues =
         _ ids: [Int64], _ version: String?, _ author: Author, _ space: Space, _ transaction: PostgresTransaction
     ) async throws -> Void
 
-/// Keeps crash reports of these spaces from being stored by others until the end of the transaction.
+/// Until the transaction ends, no other transaction can store crash reports of these spaces.
 package typealias LockReports =
     @Sendable (_ spaces: Set<Int32>, _ transaction: PostgresTransaction) async throws -> Void
 
@@ -31,7 +31,7 @@ package struct TicketStore: Sendable {
     /// Runs `body` while no one else changes tickets of the space. Its writes are atomic, and followers of the space
     /// are notified. Runs again after a deadlock with a transaction that merges or resolves the same crash issues.
     ///
-    /// - Parameter holdingReports: Whether to also keep crash reports of the space from being stored meanwhile.
+    /// - Parameter holdingReports: Whether to run `lockReports` for the space first.
     func change<Value: Sendable>(
         _ space: Space, by author: Author, holdingReports: Bool = false,
         _ body: @Sendable (TicketWork) async throws -> Value

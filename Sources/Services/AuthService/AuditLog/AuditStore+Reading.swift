@@ -43,7 +43,7 @@ struct AuditFilter: Sendable {
 struct AuditRow: Sendable {
     var number: Int64
     var json: String
-    /// In the order of `header`.
+    /// The columns of the CSV, in the order of `header` (`ExportAuditLog.swift`).
     var cells: [String?]
 }
 

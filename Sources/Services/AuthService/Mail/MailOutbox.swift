@@ -70,7 +70,7 @@ struct MailOutbox: Sendable {
         } catch {
             let cause = (error as? ServiceError)?.code.rawValue ?? "\(error)"
             logger.warning(
-                "Could not order a notice to a user; the user is not notified.",
+                "Could not queue a notice to a user; the user is not notified.",
                 metadata: [
                     "app.id": "\(order.appID)", "mail.kind": "\(order.kind.rawValue)", "error.cause": "\(cause)",
                 ])

@@ -38,7 +38,7 @@ struct MailSenderStore: Sendable {
     }
 
     /// - Throws: `DecryptionFailed` if the settings were encrypted under another internal secret. Mail then waits until
-    ///   the app's server sets them again.
+    ///   they are set again.
     private func open(_ sealed: Data, in space: AppSpace) throws -> MailSender.Server {
         guard let server: MailSender.Server = sealing.value(in: sealed, for: Self.label(space)) else {
             logger.error(

@@ -41,7 +41,7 @@ extension AppSettings {
         }
     }
 
-    /// Whether reading the mail of an unknown address is enough to get an account.
+    /// Whether signing in by mail creates an account for an address that has none.
     func allowsSignUpByMail(_ email: String) -> Bool {
         signUpByMail && !inviteOnly && !(refuseDisposable && DisposableAddresses.contains(email))
     }

@@ -49,7 +49,7 @@ extension ExperimentDocument.Metric {
             }
             if event == nil {
                 reader.error(
-                    "required", at: path + "/event", "A metric with \(name) requires the event to count.")
+                    "required", at: path + "/event", "A metric with \(name) requires event, the event to be counted.")
             }
         }
         if property != nil, kind == .proportion {

@@ -21,7 +21,7 @@ struct InternalClient: Sendable {
         case noAddress
     }
 
-    /// The contents of a feed newer than `version`; nil if nothing changed while `auth` held the request.
+    /// The contents of a feed newer than `version`; nil if the service had none within `waitSeconds`.
     func poll(feed: String, after version: Int64) async throws -> Data? {
         try await poll(at: "/internal/" + feed, after: version, wait: Self.waitSeconds)
     }

@@ -23,6 +23,7 @@ final class Answers {
         var hasMessage: Bool
     }
 
+    /// - Parameter hasMessage: Adds `message`, for clients of protocols that read it (`Problem.message`).
     func problem(_ refusal: Refusal, _ id: RequestID, hasMessage: Bool = false) -> Answer {
         let template = template(refusal, hasMessage: hasMessage)
         var answer = Answer(status: refusal.code.status, body: template.start + Array(id.text.utf8) + template.end)

@@ -36,7 +36,7 @@ struct ReadChanges: Endpoint {
                             "more": .boolean,
                         ], required: ["changed", "deleted", "cursor", "more"])))
         ],
-        errors: [410: "The cursor is older than the retained changes, or from another history (`cursor-expired`)."])
+        errors: [410: "The cursor is from before the retained changes, a restore or a failover (`cursor-expired`)."])
 
     let feed: SyncFeed
     let rights: RightsStore

@@ -13,6 +13,8 @@ import MartletHTTP
 /// `{"changes":[{"seq","collection","id","change":"created"|"updated"|"deleted","at","actor","object","previous"}],
 /// "cursor","now","more","expired","lost":[{"collection","transaction"}]}`. `actor` is the user who made the change.
 ///
+/// `now`: the database's time before it read the log. Later writes come after the cursor.
+///
 /// `expired`: the cursor does not belong to this log; `cursor` is the end of the log. `lost`: collections whose changes
 /// up to that transaction are incomplete, because the collection was dropped or the changes were too old. It is
 /// repeated until the cursor is past that transaction.

@@ -53,8 +53,8 @@ struct ObjectFiles: Sendable {
         }
     }
 
-    /// A file that a field names; nil unless the caller may read both the field and the file. The file is readable if
-    /// it is bound to the field, or by its own lists.
+    /// A file that a field names; nil unless the caller may read both the field and the file. The caller may read the
+    /// file if it is bound to the field, or if its own list of readers allows it.
     ///
     /// - Parameter path: The file's path; nil for the first file that the field names.
     /// - Throws: `forbidden` if the caller may read no object of the collection; `file-scanning`, `file-refused`.

@@ -16,7 +16,7 @@ struct ReplaceObject: Endpoint {
             .idempotencyKey,
         ],
         details:
-            "The object must exist and must not be removed. If the body has an `_id`, it must be the one in the path.",
+            "The object must exist; a removed one is 404. If the body has an `_id`, it must be the one in the path.",
         body: .json(.document, text: "The object, at most 1 MiB."),
         answers: [
             .answer(200, "The object as stored.", .json(.storedObject))

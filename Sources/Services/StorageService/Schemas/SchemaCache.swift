@@ -6,8 +6,10 @@ import Synchronization
 final class SchemaCache: Sendable {
     private let spaces = Mutex<[AppSchema: [Int: CollectionSchema]]>([:])
 
-    /// The schemas with these revisions, which are all that the space has. One that was replaced meanwhile is missing;
-    /// the collection's trigger then makes writers load it again.
+    /// The schemas with these revisions, without those that were replaced after the revisions were read. The
+    /// collection's trigger then makes writers load the new one.
+    ///
+    /// - Parameter revisions: The revisions of all schemas of the space. Others are dropped from the cache.
     func schemas(_ revisions: Set<Int>, of space: AppSchema, on postgres: PostgresClient) async throws
         -> [Int: CollectionSchema]
     {
@@ -22,7 +24,7 @@ final class SchemaCache: Sendable {
         query.role = space.role
         for row in try await postgres.query(query) {
             let (revision, text) = (try row.decode(0, as: Int.self), try row.decode(1, as: String.self))
-            // A newer version may have stored a schema that this one does not understand. Then nothing fits.
+            // A newer version may have stored a schema that this one does not understand. `false` refuses everything.
             let schema = try (try? JSONSchema(parsing: text.utf8)) ?? JSONSchema(parsing: "false".utf8)
             schemas[revision] = CollectionSchema(revision: revision, schema: schema)
         }

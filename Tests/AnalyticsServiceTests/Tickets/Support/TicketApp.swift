@@ -75,7 +75,7 @@ extension AnalyticsApp {
         return answer.numbers("columns.\(TicketStatus.allCases.firstIndex(of: status)!).tickets")
     }
 
-    /// Creates crash issues with these numbers, like the digest.
+    /// Creates crash issues with these numbers, in the form that `CrashDigester` stores them.
     func makeIssues(_ numbers: ClosedRange<Int>) async throws {
         let space = try await service.spaces.space(of: appID, environment)
         try await postgres.execute(

@@ -253,7 +253,7 @@ function TimeField({ label, name, draft, change }: Part & { label: string; name:
   );
 }
 
-/** For an input; empty for what is no time. */
+/** The value of a date-and-time input; empty if `time` is not a time. */
 function localOf(time: unknown): string {
   const date = new Date(isText(time) ? String(time) : NaN);
   if (Number.isNaN(date.getTime())) return "";

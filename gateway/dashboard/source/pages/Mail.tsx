@@ -25,7 +25,7 @@ export function MailPage() {
   const tab = (["sent", "templates", "suppressed"] as const).find((one) => one === query.get("tab")) ?? "sent";
   return (
     <div className="page">
-      <PageHead title={t("Mail")} note={t("Newsletters, receipts, invitations: ordered by your server or by rules.")} />
+      <PageHead title={t("Mail")} note={t("Newsletters, receipts, invitations: sent by your server or by rules.")} />
       <Tabs
         label={t("Mail")}
         current={tab}
@@ -96,7 +96,7 @@ function Sent() {
               },
               {
                 name: "created",
-                title: t("Ordered"),
+                title: t("Created"),
                 width: "140px",
                 cell: (one) => <span className="soft">{one.created && ago(one.created)}</span>
               }

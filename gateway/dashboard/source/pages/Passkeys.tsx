@@ -35,7 +35,7 @@ function Fields({ stored, changed }: { stored: PasskeySettings | null; changed: 
     say(t("Saved"));
     changed();
   };
-  // Passkeys are bound to the domain, so a change of it cannot be taken back.
+  // Passkeys are bound to the domain, so a change of it cannot be undone.
   const send = async () => {
     if (!stored || stored.rpId === domain.trim()) return store();
     ask({

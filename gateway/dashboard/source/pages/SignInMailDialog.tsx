@@ -72,12 +72,12 @@ function Fields({ kind, language: asked, isOwn, stored, close, done }: Propertie
   const reset = async () => {
     await callIn(place, "DELETE /admin/apps/{app}/auth/mail/templates/{kind}/{language}", { path });
     done();
-    const takeBack = () =>
+    const undo = () =>
       callIn(place, "PUT /admin/apps/{app}/auth/mail/templates/{kind}/{language}", {
         path,
         body: { subject: stored.subject, text: stored.text, ...(stored.html ? { html: stored.html } : {}) }
       });
-    say(t("The built-in text is used again."), { undo: () => void takeBack().then(done, sayProblem) });
+    say(t("The built-in text is used again."), { undo: () => void undo().then(done, sayProblem) });
   };
   const look = async () => {
     const examples: Record<string, string> = {

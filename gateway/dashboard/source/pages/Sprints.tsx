@@ -157,7 +157,7 @@ export function Sprints({ sprints }: { sprints: Loaded<Sprint[]> }) {
             edit(null);
             sprints.reload();
           }}
-          takenBack={sprints.reload} />
+          undone={sprints.reload} />
       )}
       {dialog}
     </Section>
@@ -197,12 +197,12 @@ function Burndown({ sprint }: { sprint: number }) {
 }
 
 function SprintDialog(
-  { sprint, close, stored, takenBack }: {
+  { sprint, close, stored, undone }: {
     /** Undefined for a new one. */
     sprint: Sprint | undefined;
     close: () => void;
     stored: () => void;
-    takenBack: () => void;
+    undone: () => void;
   }
 ) {
   const place = usePlace();
@@ -228,7 +228,7 @@ function SprintDialog(
         starts: sprint.starts ?? null,
         ends: sprint.ends ?? null
       };
-      say(t("Saved"), { undo: () => void change(former, changed.revision).then(takenBack, sayProblem) });
+      say(t("Saved"), { undo: () => void change(former, changed.revision).then(undone, sayProblem) });
     }
     stored();
   };

@@ -45,11 +45,11 @@ export function Bulk(
   const isStopped = useRef(false);
   const [isChanging, setChanging] = useState(false);
   const [dialog, ask] = useConfirm();
-  // The toast that takes an act back calls the function of a former drawing.
+  // The undo button of a toast may be pressed after this component has rendered again: it must call the new `changed`.
   const finish = useRef(changed);
   finish.current = changed;
 
-  // One act after the other: the last one can be taken back while the next one is under way.
+  // One change at a time: undo may be pressed while the next change is still running.
   const last = useRef(Promise.resolve());
   const perform = (steps: Step[], isUndo = false) => {
     last.current = last.current.then(() => performNow(steps, isUndo));
@@ -203,12 +203,13 @@ function ChangeDialog(
   );
 }
 
-/** The calls of a change. Tickets that are like that already are left out. */
+/** The calls of a change. Tickets that already have the wanted values are left out. */
 function stepsOf(place: Place, tickets: Ticket[], { add, remove, ...fields }: Change): Step[] {
   const wanted = tickets.map((ticket) => ({ ticket, body: { ...fields, ...labelsOf(ticket, add, remove) } }))
     .map((one) => ({ ...one, former: formerOf(one.ticket, one.body) }))
     .filter((one) => JSON.stringify(one.former) !== JSON.stringify(one.body));
-  // Which labels a ticket has is different for each, and nobody's change of them may be lost.
+  // The new list of labels differs from ticket to ticket, and must not overwrite a change by somebody else. So each
+  // ticket takes a call of its own, with its revision.
   if (add || remove) {
     return wanted.map(({ ticket, body, former }) =>
       patch(place, ticket.number ?? 0, ticket.revision, body, former)

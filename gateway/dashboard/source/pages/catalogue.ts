@@ -135,7 +135,7 @@ export function cssColour(colours: Colour[], name: unknown): string | undefined 
   return found && `rgba(${found.red || 0}, ${found.green || 0}, ${found.blue || 0}, ${found.alpha ?? 1})`;
 }
 
-/** Whether texts without a colour of their own are light on it, as they are on a phone. */
+/** Whether a background of this colour is so dark that a phone shows text in a light colour by default. */
 export function isDark(colours: Colour[], name: unknown): boolean {
   const found = colours.find((one) => one.name === name);
   return found !== undefined

@@ -8,7 +8,7 @@ export interface Entry {
   page: string;
   title: Text;
   icon: IconName;
-  /** The area whose right to read opens the page; none for everybody. */
+  /** Only members who may read this area see the page; without an area, every member does. */
   area?: Area;
 }
 

@@ -50,13 +50,13 @@ export interface Question {
   title: string;
   text: ReactNode;
   action: string;
-  /** Must be typed before the act: for what cannot be taken back. */
+  /** A text to type before the action can start: for actions that cannot be undone. */
   typed?: string;
   isDanger?: boolean;
   act: () => Promise<unknown>;
 }
 
-/** Asks before an act, and stays open while the act is under way. */
+/** Asks before an action, and stays open while it runs. */
 export function Confirm({ question, close }: { question: Question; close: () => void }) {
   const [typed, setTyped] = useState("");
   const act = async () => {

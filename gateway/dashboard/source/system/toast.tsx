@@ -31,7 +31,7 @@ export function showIn(dialog: string): () => void {
   return () => set(messages, dialogs.filter((one) => one !== dialog));
 }
 
-/** Shows a message for some seconds. With `undo` it offers to take the act back. */
+/** Shows a message for some seconds. With `undo` it has a button that calls it. */
 export function say(text: string, options: Omit<Message, "id" | "text"> = {}): void {
   const message = { id: ++count, text, ...options };
   set([...messages.slice(-2), message]);

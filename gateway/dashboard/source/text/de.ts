@@ -916,8 +916,8 @@ export const de = {
   "Newest": "Neueste",
   "Newest release, 30 days": "Neuestes Release, 30 Tage",
   "Newest report": "Neuester Bericht",
-  "Newsletters, receipts, invitations: ordered by your server or by rules.":
-    "Newsletter, Belege, Einladungen: bestellt von Ihrem Server oder durch Regeln.",
+  "Newsletters, receipts, invitations: sent by your server or by rules.":
+    "Newsletter, Belege, Einladungen: verschickt von Ihrem Server oder durch Regeln.",
   "no": "nein",
   "No address is suppressed": "Keine Adresse ist gesperrt",
   "No alerts yet": "Noch keine Alarme",
@@ -1097,7 +1097,6 @@ export const de = {
   "Orange": "Orange",
   "Order": "Reihenfolge",
   "Order by {name}": "Nach {name} ordnen",
-  "Ordered": "Bestellt",
   "Other applications": "Andere Anwendungen",
   "Other areas of the API answer 403.": "Andere Bereiche der API antworten 403.",
   "Other participants or shares would move units to other variations. Then raise the phase or the assignment:":

@@ -5,6 +5,8 @@ import MartletJobs
 import MartletPostgres
 
 /// Past and pending deliveries of alerts: one row per firing, and a job that delivers it.
+///
+/// For mail, the column `readers` has the recipients (`AlertRecipient`). Its member `again` counts retries by a call.
 struct AlertDeliveryStore: Sendable {
     enum State: String, Sendable, CaseIterable {
         case waiting, done, dead

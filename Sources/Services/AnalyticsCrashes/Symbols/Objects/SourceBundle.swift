@@ -12,7 +12,7 @@ struct SourceBundle: Sendable {
     let debugID: DebugID
     let architecture: String
     private let archive: ZipDirectory
-    /// The names of entries by the paths of their sources.
+    /// The names of entries by the paths of their source files.
     private let entries: [String: String]
 
     /// - Throws: `ObjectFile.Refusal`.
@@ -41,9 +41,9 @@ struct SourceBundle: Sendable {
         self.entries = entries
     }
 
-    /// The text of a source; nil if it is missing or damaged.
+    /// The text of a source file; nil if it is missing or damaged.
     ///
-    /// - Throws: Errors of reading the source.
+    /// - Throws: Errors of reading the bundle.
     func text(of path: String) async throws -> String? {
         guard let entry = entries[path] else { return nil }
         do {

@@ -53,8 +53,8 @@ struct ClaimedDelivery: Sendable {
     var lane: DeliveryLane { DeliveryLane(space: space, service: service) }
 }
 
-/// The unit in which deliveries are held back: those of a space for one push service. A nil service stands for an
-/// unknown one.
+/// The unit in which deliveries are held back: those of a space for one push service. The service is nil for deliveries
+/// that were planned by a version that did not record it.
 struct DeliveryLane: Hashable, Sendable {
     var space: Int32
     var service: PushService?
@@ -63,7 +63,7 @@ struct DeliveryLane: Hashable, Sendable {
 /// The number of deliveries of a message to claim.
 struct ClaimShare: Sendable, Equatable {
     var message: UUID
-    /// Claims deliveries for this push service; nil claims those whose service is unknown.
+    /// Claims deliveries for this push service; nil claims those without one (`DeliveryLane`).
     var service: PushService?
     var limit: Int
     /// How the first attempt changes the badge of the installation.

@@ -22,7 +22,7 @@ struct DeliveryQueue: Sendable {
     }
 
     /// The work that is due: the oldest message of each space first, in turns between spaces. Skips services whose
-    /// credential is broken. If all credentials of a space are broken, also skips deliveries with an unknown service.
+    /// credential is broken. If all credentials of a space are broken, also skips deliveries without a service.
     ///
     /// Takes one index lookup per message and service; deliveries due later or for other services are not read.
     ///

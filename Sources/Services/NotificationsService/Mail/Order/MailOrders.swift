@@ -64,7 +64,7 @@ struct MailOrders: Sendable {
         for (count, limit, period) in [(hour, options.mailsPerHour, "an hour"), (day, options.mailsPerDay, "a day")]
         where count + order.recipients.count > limit {
             throw ServiceError(
-                .tooManyRequests, "The order would exceed the app's limit of \(limit) mails \(period).",
+                .tooManyRequests, "The request would exceed the app's limit of \(limit) mails \(period).",
                 retryAfter: 600)
         }
         var ids: [UUID] = []

@@ -18,8 +18,8 @@ struct ClientSend: Sendable {
     var idempotencyKey: String?
     /// The digest of the request that came with the key.
     var digest: [UInt8]?
-    /// Whether variables unknown to the template are ignored. The original TBAnalytics format always sends the same
-    /// ones.
+    /// Whether variables unknown to the template are ignored. A notification in the original TBAnalytics format has the
+    /// same variables for every template.
     var allowsOtherVariables = false
 }
 

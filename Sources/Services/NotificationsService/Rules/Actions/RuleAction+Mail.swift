@@ -65,7 +65,7 @@ extension RuleActionPerformer {
             return (mails, nil)
         } catch let problem as ServiceError where problem.code == .tooManyRequests {
             try await transaction.execute("ROLLBACK TO SAVEPOINT mail")
-            return ([], "The mail was not ordered: \(problem.detail ?? problem.code.title)")
+            return ([], "The mail was not queued: \(problem.detail ?? problem.code.title)")
         }
     }
 }

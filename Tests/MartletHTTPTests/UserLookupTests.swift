@@ -5,7 +5,7 @@ import Testing
 
 @testable import MartletHTTP
 
-@Suite struct RoleNamesTests {
+@Suite struct UserLookupTests {
     private func principal(_ user: String?, _ environment: AppEnvironment = .live) -> Principal {
         var principal = Principal(kind: .client, appID: "a", appNumber: 1, environment: environment, credentialID: "c")
         principal.userID = user
@@ -25,22 +25,24 @@ import Testing
         #expect(asked.withLock { $0.map(\.user) } == ["u", "u", "v"])
     }
 
-    private struct Away: Error {}
+    private struct Unavailable: Error {}
 
     @Test func `A failed look-up is not cached as no roles`() async throws {
         let isUnavailable = Mutex(true)
         let names = RoleNames { _ in
-            if isUnavailable.withLock({ $0 }) { throw Away() }
+            if isUnavailable.withLock({ $0 }) { throw Unavailable() }
             return UserRoles(roles: ["editors"])
         }
-        await #expect(throws: Away.self) { try await names.roles(of: principal("u")) }
+        await #expect(throws: Unavailable.self) { try await names.roles(of: principal("u")) }
         isUnavailable.withLock { $0 = false }
         #expect(try await names.roles(of: principal("u")) == ["editors"])
         isUnavailable.withLock { $0 = true }
         #expect(try await names.roles(of: principal("u")) == ["editors"])
     }
 
-    @Test func `Large values evict each other, and a renewed value counts once`() async throws {
+    @Test func `A value for which there is no room evicts all others, and one that is too large is not cached`()
+        async throws
+    {
         let asked = Mutex(0)
         let size = Mutex(UserProfiles.maximumValueInBytes)
         let profiles = UserProfiles(size: { _ in size.withLock { $0 } }) { _ in
@@ -52,10 +54,10 @@ import Testing
             for number in 0..<count { _ = try await profiles.value(of: principal("u\(number)")) }
         }
         #expect(asked.withLock { $0 } == count)
-        // The next does not fit, so all are evicted.
+        // There is no room for the next one, so all others are evicted.
         for user in ["w", "u0"] { _ = try await profiles.value(of: principal(user)) }
         #expect(asked.withLock { $0 } == count + 2)
-        // An even larger one evicts nothing, and is not cached.
+        // One that is too large evicts nothing, and is not cached.
         size.withLock { $0 += 1 }
         for user in ["x", "x"] { _ = try await profiles.value(of: principal(user)) }
         _ = try await profiles.value(of: principal("w"))
