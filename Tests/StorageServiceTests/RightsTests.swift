@@ -363,6 +363,7 @@ import Testing
         #expect(try await app.master.put("/collections/Note/schema", schema).status == 200)
         #expect(try await ada.post("/storage/Note", #"{"y":1}"#).status == 201)
 
+        #expect(try await app.master.put("/roles/team", #"{"add":["ben"]}"#).status == 204)
         try await app.set(#"{"rules":{"find":["role:team"]}}"#, on: "Note")
         copy.rights.forgetAll()
         #expect(try await ada.get("/storage/Note").isProblem(.forbidden))
