@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 #ifdef __APPLE__
+#include <TargetConditionals.h>
 #include <mach-o/dyld.h>
 #include <mach-o/loader.h>
 #include <sys/ucontext.h>
@@ -261,19 +262,30 @@ static void add_image(uint64_t address, uint64_t size, uint64_t preferred, const
 static pthread_mutex_t image_lock = PTHREAD_MUTEX_INITIALIZER;
 
 #ifdef __APPLE__
+// Most watches have addresses of 32 bits.
+#ifdef __LP64__
+typedef struct mach_header_64 image_header;
+typedef struct segment_command_64 image_segment;
+static const uint32_t image_magic = MH_MAGIC_64, segment_kind = LC_SEGMENT_64;
+#else
+typedef struct mach_header image_header;
+typedef struct segment_command image_segment;
+static const uint32_t image_magic = MH_MAGIC, segment_kind = LC_SEGMENT;
+#endif
+
 static void image_loaded(const struct mach_header *header, intptr_t slide) {
-    if (header->magic != MH_MAGIC_64) return;
+    if (header->magic != image_magic) return;
     const char *path = "";
     for (uint32_t i = 0; i < _dyld_image_count(); i++) {
         if (_dyld_get_image_header(i) == header) path = _dyld_get_image_name(i);
     }
     const uint8_t *id = NULL;
     uint64_t size = 0;
-    const struct load_command *command = (const void *)((const char *)header + sizeof(struct mach_header_64));
+    const struct load_command *command = (const void *)((const char *)header + sizeof(image_header));
     for (uint32_t i = 0; i < header->ncmds; i++) {
         if (command->cmd == LC_UUID) id = ((const struct uuid_command *)command)->uuid;
-        if (command->cmd == LC_SEGMENT_64) {
-            const struct segment_command_64 *segment = (const void *)command;
+        if (command->cmd == segment_kind) {
+            const image_segment *segment = (const void *)command;
             if (strcmp(segment->segname, SEG_TEXT) == 0) size = segment->vmsize;
         }
         command = (const void *)((const char *)command + command->cmdsize);
@@ -368,6 +380,19 @@ void martlet_signals_set_context(const char *text, size_t length) {
     atomic_store(&current_context, next);
 }
 
+// A stack of its own, so that a stack overflow of this thread can be reported. Other threads have none. watchOS and tvOS
+// do not allow it.
+static void use_own_stack(void) {
+#if !defined(__APPLE__) || !(TARGET_OS_WATCH || TARGET_OS_TV)
+    stack_t stack = {0};
+    if (sigaltstack(NULL, &stack) != 0 || (stack.ss_flags & SS_DISABLE) == 0) return;
+    void *memory = mmap(NULL, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
+    if (memory == MAP_FAILED) return;
+    stack_t mine = {.ss_sp = memory, .ss_size = stack_size, .ss_flags = 0};
+    sigaltstack(&mine, NULL);
+#endif
+}
+
 int martlet_signals_start(const char *path) {
     int file = open(path, O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
     if (file < 0) return errno;
@@ -381,15 +406,7 @@ int martlet_signals_start(const char *path) {
         }
     }
     martlet_signals_note_images();
-    // A stack of its own, so that a stack overflow of this thread can be reported. Other threads have none.
-    stack_t stack = {0};
-    if (sigaltstack(NULL, &stack) == 0 && (stack.ss_flags & SS_DISABLE) != 0) {
-        void *memory = mmap(NULL, stack_size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANON, -1, 0);
-        if (memory != MAP_FAILED) {
-            stack_t mine = {.ss_sp = memory, .ss_size = stack_size, .ss_flags = 0};
-            sigaltstack(&mine, NULL);
-        }
-    }
+    use_own_stack();
     struct sigaction action = {0};
     action.sa_sigaction = handle;
     action.sa_flags = SA_SIGINFO | SA_ONSTACK;

@@ -1,4 +1,6 @@
 #if canImport(UIKit) && !os(watchOS) && !os(tvOS)
+import CoreLocation
+import MapKit
 public import MartletKit
 public import UIKit
 
@@ -53,11 +55,7 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
         case "ButtonView": return button(node)
         case "ImageView": return image(node)
         case "TextField", "Toggle", "Picker", "DatePicker": return input(node)
-        case "MapView":
-            let label = UILabel()
-            label.textAlignment = .center
-            label.text = node.place.map { "\($0.latitude), \($0.longitude)" }
-            return label
+        case "MapView": return map(node)
         default: return stack(contents, isHorizontal: node.isHorizontal)
         }
     }
@@ -94,6 +92,21 @@ public final class UIKitDefinitionRenderer: @MainActor DefinitionRenderer {
         guard let url = addresses.address(node.text("url")) else { return view }
         Task { [loadImage] in view.image = await loadImage(url) }
         return view
+    }
+
+    private func map(_ node: DefinitionNode) -> MKMapView {
+        let map = MKMapView()
+        // A map has no size of its own. The definition's height takes precedence.
+        let height = map.heightAnchor.constraint(equalToConstant: 200)
+        height.priority = .defaultLow
+        height.isActive = true
+        guard let place = node.place else { return map }
+        let pin = MKPointAnnotation()
+        pin.coordinate = CLLocationCoordinate2D(latitude: place.latitude, longitude: place.longitude)
+        pin.title = node.text("title")
+        map.addAnnotation(pin)
+        map.region = MKCoordinateRegion(center: pin.coordinate, latitudinalMeters: 1_000, longitudinalMeters: 1_000)
+        return map
     }
 
     // MARK: Inputs

@@ -261,7 +261,30 @@ struct RemoteConfigurationTests {
     func setEnabled(_ isEnabled: Bool) { calls.insert("enabled \(isEnabled)") }
 }
 
+/// A navigation bar like those of UI toolkits.
+@MainActor private final class Bar: BarElement {
+    var calls: Set<String> = []
+    func setBackgroundColor(_ color: RemoteColor) { calls.insert("background \(color.hexadecimal)") }
+    func setTintColor(_ color: RemoteColor) { calls.insert("tint \(color.hexadecimal)") }
+    func setBorder(color: RemoteColor?, width: Double?) { calls.insert("border") }
+    func setCornerRadius(_ points: Double) { calls.insert("radius") }
+    func setAlpha(_ alpha: Double) { calls.insert("alpha") }
+    func setHidden(_ isHidden: Bool) { calls.insert("hidden") }
+    func setAccessibility(label: String?, hint: String?, identifier: String?) { calls.insert("label") }
+    func setBarTintColor(_ color: RemoteColor) { calls.insert("bar \(color.hexadecimal)") }
+    func setTitleColor(_ color: RemoteColor) { calls.insert("title \(color.hexadecimal)") }
+}
+
 struct ViewElementTests {
+    @Test @MainActor func `a bar gets its colours`() {
+        let properties = ElementProperties(
+            values: ["barTintColor": "red", "titleColor": "red", "text": "greeting"],
+            color: { $0 == "red" ? RemoteColor(red: 1, green: 0, blue: 0) : nil })
+        let bar = Bar()
+        properties.apply(to: bar)
+        #expect(bar.calls == ["bar #ff0000", "title #ff0000"])
+    }
+
     @Test @MainActor func `an element gets what the server says, in the user's language, and nothing else`() {
         let properties = ElementProperties(
             values: [

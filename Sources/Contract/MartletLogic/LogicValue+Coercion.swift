@@ -43,7 +43,7 @@ extension LogicValue {
     }
 
     private static func number(of text: String) -> Double {
-        let trimmed = text.trimmingPrefix(while: \.isWhitespace)
+        let trimmed = text.drop(while: \.isWhitespace)
         let end = trimmed.lastIndex { !$0.isWhitespace }
         guard let end else { return 0 }
         let literal = trimmed[...end]
@@ -67,7 +67,7 @@ extension LogicValue {
     /// `parseFloat`: the number at the start of the text.
     var leadingNumber: Double {
         if case .number(let value) = self { return value }
-        let trimmed = text.trimmingPrefix(while: \.isWhitespace)
+        let trimmed = text.drop(while: \.isWhitespace)
         return Self.value(of: Self.decimalPrefix(trimmed))
     }
 

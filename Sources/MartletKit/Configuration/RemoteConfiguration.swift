@@ -60,12 +60,14 @@ public final class RemoteConfiguration: Sendable {
     /// The setting, or else its default in the app's `Martlet.json`; nil if there is neither.
     public func setting(_ name: String) -> JSON? { current.settings[name] ?? defaults.settings[name] }
 
+    /// The setting as a value of this type; the default if there is none or it does not fit.
     public func setting<Value: Decodable & Sendable>(_ name: String, default defaultValue: Value) -> Value {
         self[Parameter(name, default: defaultValue)]
     }
 
     public subscript<Value>(parameter: Parameter<Value>) -> Value { parameter.value(of: setting(parameter.name)) }
 
+    /// The colour with this name, or else the one in the app's `Martlet.json`; nil if there is neither.
     public func color(_ name: String) -> RemoteColor? { current.colors[name] ?? defaults.colors[name] }
 
     /// The properties of an element of a screen, with its colours resolved. Empty if the configuration has none.

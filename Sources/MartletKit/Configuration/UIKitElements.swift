@@ -36,7 +36,21 @@ extension UILabel: LabelElement {
     public func setNumberOfLines(_ lines: Int) { numberOfLines = lines }
 }
 
-extension UITextField: FieldElement, ControlElement {
+extension UITextView: TextElement {
+    public func setText(_ text: String) { self.text = text }
+    public func setTextColor(_ color: RemoteColor) { textColor = UIColor(color) }
+    public func setFont(name: String?, size: Double?, weight: String?) {
+        font = UIFont.remote(name, size, weight, instead: font)
+    }
+    public func setTextAlignment(_ alignment: String) { textAlignment = NSTextAlignment(remote: alignment) }
+}
+
+/// Buttons, fields, switches, sliders and all other controls.
+extension UIControl: ControlElement {
+    public func setEnabled(_ isEnabled: Bool) { self.isEnabled = isEnabled }
+}
+
+extension UITextField: FieldElement {
     public func setText(_ text: String) { self.text = text }
     public func setTextColor(_ color: RemoteColor) { textColor = UIColor(color) }
     public func setFont(name: String?, size: Double?, weight: String?) {
@@ -54,17 +68,15 @@ extension UITextField: FieldElement, ControlElement {
         ]
         keyboardType = types[type] ?? .default
     }
-    public func setEnabled(_ isEnabled: Bool) { self.isEnabled = isEnabled }
 }
 
-extension UIButton: TextElement, ControlElement {
+extension UIButton: TextElement {
     public func setText(_ text: String) { setTitle(text, for: .normal) }
     public func setTextColor(_ color: RemoteColor) { setTitleColor(UIColor(color), for: .normal) }
     public func setFont(name: String?, size: Double?, weight: String?) {
         titleLabel?.setFont(name: name, size: size, weight: weight)
     }
     public func setTextAlignment(_ alignment: String) { titleLabel?.setTextAlignment(alignment) }
-    public func setEnabled(_ isEnabled: Bool) { self.isEnabled = isEnabled }
 }
 
 extension UIImageView: ImageElement {
@@ -74,8 +86,46 @@ extension UIImageView: ImageElement {
 
 #if !os(tvOS)
 extension UISwitch: SwitchElement {
-    public func setEnabled(_ isEnabled: Bool) { self.isEnabled = isEnabled }
     public func setOn(_ isOn: Bool) { self.isOn = isOn }
+}
+
+// Since iOS 15, a bar shows the colours of its appearance.
+
+extension UINavigationBar: BarElement {
+    public func setBarTintColor(_ color: RemoteColor) { changeAppearance { $0.backgroundColor = UIColor(color) } }
+    public func setTitleColor(_ color: RemoteColor) {
+        changeAppearance {
+            $0.titleTextAttributes[.foregroundColor] = UIColor(color)
+            $0.largeTitleTextAttributes[.foregroundColor] = UIColor(color)
+        }
+    }
+
+    private func changeAppearance(_ change: (UINavigationBarAppearance) -> Void) {
+        let appearance = standardAppearance
+        change(appearance)
+        standardAppearance = appearance
+        scrollEdgeAppearance = appearance
+    }
+}
+
+extension UITabBar: BarElement {
+    public func setBarTintColor(_ color: RemoteColor) {
+        let appearance = standardAppearance
+        appearance.backgroundColor = UIColor(color)
+        standardAppearance = appearance
+        scrollEdgeAppearance = appearance
+    }
+    public func setTitleColor(_ color: RemoteColor) {}
+}
+
+extension UIToolbar: BarElement {
+    public func setBarTintColor(_ color: RemoteColor) {
+        let appearance = standardAppearance
+        appearance.backgroundColor = UIColor(color)
+        standardAppearance = appearance
+        scrollEdgeAppearance = appearance
+    }
+    public func setTitleColor(_ color: RemoteColor) {}
 }
 #endif
 

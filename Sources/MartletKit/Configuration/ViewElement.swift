@@ -46,6 +46,13 @@
     func setSystemImage(_ name: String)
 }
 
+/// A bar at an edge of the screen.
+@MainActor public protocol BarElement: ViewElement {
+    func setBarTintColor(_ color: RemoteColor)
+    /// A bar without a title ignores it.
+    func setTitleColor(_ color: RemoteColor)
+}
+
 /// An element that is on or off.
 @MainActor public protocol SwitchElement: ControlElement {
     func setOn(_ isOn: Bool)
@@ -67,6 +74,10 @@ extension ElementProperties {
         if let element = element as? any ImageElement {
             if let name = text("image") { element.setImage(name) }
             if let name = text("systemImage") { element.setSystemImage(name) }
+        }
+        if let element = element as? any BarElement {
+            if let color = color("barTintColor") { element.setBarTintColor(color) }
+            if let color = color("titleColor") { element.setTitleColor(color) }
         }
     }
 
