@@ -117,7 +117,10 @@ import Testing
                 ),
                 ("no secret", Self.request(good, [])), ("wrong secret", Self.request(good, ["X-Martlet-Secret: ms_X"])),
                 ("another app's secret", Self.request(good, ["X-Martlet-Secret: ms_B"])),
-                ("token and X-Martlet-User", Self.request(good, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: eve"])),
+                (
+                    "token and X-Martlet-User",
+                    Self.request(good, ["X-Martlet-Master-Key: mm_A", "X-Martlet-User: eve"])
+                ),
             ] {
                 #expect(try await !isAccepted(test, request), "\(name)")
             }

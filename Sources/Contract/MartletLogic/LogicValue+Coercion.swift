@@ -137,8 +137,8 @@ extension LogicValue {
         }
     }
 
-    /// `<`, or `<=` with `orEqual`. Two strings are compared by UTF-16 code units, other values as numbers; false if one
-    /// of these is NaN.
+    /// `<`, or `<=` with `orEqual`. Two strings are compared by UTF-16 code units, other values as numbers; false if
+    /// one of these is NaN.
     func isLess(than other: LogicValue, orEqual: Bool) -> Bool {
         switch (primitive, other.primitive) {
         case (.string(let one), .string(let two)):

@@ -69,8 +69,8 @@ public final class Flags: Sendable {
         evaluation(parameter.name, default: parameter.defaultValue).value
     }
 
-    /// The flag's value, or else the one in the app's `Martlet.json`, or else the default. A value of another type counts
-    /// as missing.
+    /// The flag's value, or else the one in the app's `Martlet.json`, or else the default. A value of another type
+    /// counts as missing.
     public func value<Value: Decodable & Sendable>(_ name: String, default defaultValue: Value) -> Value {
         evaluation(name, default: defaultValue).value
     }
