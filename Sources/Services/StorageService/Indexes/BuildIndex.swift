@@ -40,8 +40,9 @@ struct BuildIndex: JobHandler {
             try await finish(build, report, job)
             return report
         } catch {
-            // Another worker continues the build.
-            if let reason = job.interruption, reason != .cancelled { throw error }
+            // Unless the job was cancelled, another worker continues the build. A worker that ends may cancel the task
+            // before it interrupts the job.
+            if job.interruption.map({ $0 != .cancelled }) ?? Task.isCancelled { throw error }
             await Task { try? await drop(build) }.value
             throw (error as? PostgresError).flatMap(Self.failure) ?? error
         }

@@ -105,10 +105,17 @@ struct ConcurrentIndex: Sendable {
     }
 
     /// Drops an index. Waits for transactions that use the collection, but blocks no others.
+    ///
+    /// Ends the index's build first. Otherwise each would wait for the other, and PostgreSQL would fail one of them.
     static func drop(_ relation: IndexName, of space: AppSchema, on builder: PostgresClient) async throws {
         guard let index = PostgresIdentifier(schema: space.schema, name: relation.text) else {
             throw ServiceError(.internalError)
         }
+        _ = try await builder.query(
+            """
+            SELECT pg_cancel_backend(p.pid) FROM pg_stat_progress_create_index AS p JOIN pg_class AS i ON i.oid = p.index_relid
+            WHERE i.relname = \(relation.text) AND i.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
+            """)
         try await builder.executeScript(
             "DROP INDEX CONCURRENTLY IF EXISTS \(index.quoted)", role: space.role, timeout: dropTimeout)
     }
