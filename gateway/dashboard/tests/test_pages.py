@@ -114,7 +114,7 @@ class PageTests(BrowserTests):
                                  ("kick-in", "App definition", "definitions/kick-in"), ("new-checkout", "Flag", "flags?flag=new-checkout")):
             self.page.keyboard.press("Control+k")
             self.page.get_by_role("combobox", name="Search and commands").fill(name)
-            expect(self.page.get_by_role("option", selected=True)).to_have_text(f"{name}{kind}")
+            expect(self.page.get_by_role("listbox").get_by_role("option", selected=True)).to_have_text(f"{name}{kind}")
             self.page.keyboard.press("Enter")
             expect(self.page).to_have_url(re.compile(re.escape(path) + "$"))
             self.window.settle()
