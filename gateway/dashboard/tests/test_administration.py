@@ -289,6 +289,8 @@ class AdministrationTests(BrowserTests):
         first, second = stored()
         self.button("Move Picture 1 to the right").click()
         self.until(lambda: stored() == [second, first])
+        # The page shows the new order a moment after the server has it.
+        self.window.settle()
         self.button("Delete Picture 2").click()
         self.page.get_by_role("dialog", name="Delete Picture 2?").get_by_role("button", name="Delete").click()
         expect(pictures.get_by_role("img")).to_have_count(1)
