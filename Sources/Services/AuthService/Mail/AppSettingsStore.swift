@@ -57,11 +57,10 @@ final class AppSettingsStore: Sendable {
         return try await readAgain(in: space)?.hasMailServer ?? false
     }
 
-    /// Nil if the space has been read too often.
+    /// Reads the settings without changing the cache; nil if the space has been read too often.
     private func readAgain(in space: AppSpace) async throws -> Current? {
         guard confirmations.withLock({ $0.take(for: space) }) else { return nil }
-        forget(space)
-        return try await current(in: space)
+        return try await read(in: space)
     }
 
     private func read(in space: AppSpace) async throws -> Current {

@@ -57,7 +57,7 @@ struct ConcurrentIndex: Sendable {
     private func state(_ postgres: PostgresClient) async throws -> State {
         let rows = try await postgres.query(
             """
-            SELECT x.indisvalid, EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = x.indexrelid)
+            SELECT x.indisvalid, EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = x.indexrelid AND p.datname = current_database())
             FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid
             WHERE i.relname = \(relation.text) AND i.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
             """)
@@ -93,7 +93,7 @@ struct ConcurrentIndex: Sendable {
         do {
             let rows = try await postgres.query(
                 """
-                SELECT p.blocks_done, p.blocks_total, p.phase FROM pg_stat_progress_create_index AS p JOIN pg_class AS i ON i.oid = p.index_relid
+                SELECT p.blocks_done, p.blocks_total, p.phase FROM pg_stat_progress_create_index AS p JOIN pg_class AS i ON i.oid = p.index_relid AND p.datname = current_database()
                 WHERE i.relname = \(relation.text) AND i.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
                 """)
             guard let row = rows.first else { return }
@@ -113,7 +113,7 @@ struct ConcurrentIndex: Sendable {
         }
         _ = try await builder.query(
             """
-            SELECT pg_cancel_backend(p.pid) FROM pg_stat_progress_create_index AS p JOIN pg_class AS i ON i.oid = p.index_relid
+            SELECT pg_cancel_backend(p.pid) FROM pg_stat_progress_create_index AS p JOIN pg_class AS i ON i.oid = p.index_relid AND p.datname = current_database()
             WHERE i.relname = \(relation.text) AND i.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
             """)
         try await builder.executeScript(

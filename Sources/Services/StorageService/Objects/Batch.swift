@@ -113,16 +113,18 @@ struct Batch: Sendable {
     /// Runs all writes or none, in the store's transaction or in a new one.
     ///
     /// - Throws: The first failure, naming the request.
-    func runAll(_ items: [Item], in space: AppSchema, with rights: Rights, _ objects: ObjectStore) async throws
-        -> [Outcome]
-    {
+    func runAll(
+        _ items: [Item], in space: AppSchema, with rights: Rights, _ objects: ObjectStore,
+        currentRights: () async throws -> Rights
+    ) async throws -> [Outcome] {
         try await makeCollections(for: items, in: space, with: rights)
         if objects.isInTransaction { return try await runEach(items, in: space, with: rights, objects) }
         do {
             return try await runInTransaction(items, in: space, with: rights, objects)
         } catch let error as PostgresError where error.isUndefinedTable || error.isInFailedTransaction {
-            // Another copy has dropped a collection.
+            // Another copy has dropped a collection, and with it the collection's rules.
             self.rights.forget(space)
+            let rights = try await currentRights()
             try await makeCollections(for: items, in: space, with: rights)
             return try await runInTransaction(items, in: space, with: rights, objects)
         }

@@ -648,7 +648,11 @@ struct ObjectStore: Sendable {
         let declared = remembered?.schema?.fields ?? []
         var names = names.filter { remembered?.fields[$0] == nil && !declared.contains($0) }
         guard !names.isEmpty else { return }
-        if let changed = try await rights.changed(scope.collection, since: remembered, in: scope.space) {
+        // The write goes on by the rest of the rules that it began with, so only `addField` may differ.
+        let rest = scope.access.rules.replacing(.addField, with: nil)
+        if let changed = try await rights.changed(scope.collection, since: remembered, in: scope.space),
+            changed.rules.replacing(.addField, with: nil) == rest
+        {
             let current = scope.rights.replacing(changed.rules, of: scope.collection)
             guard current.access(to: scope.collection).mayNotAddFields else { return }
             names.subtract(changed.schema?.fields ?? [])

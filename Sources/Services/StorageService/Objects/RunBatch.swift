@@ -58,7 +58,7 @@ struct RunBatch: Endpoint {
         let needs = items.reduce(into: [CollectionName: Set<Access.Operation>]()) { needs, item in
             needs[item.collection, default: []].insert(item.operation)
         }
-        func currentRights() async throws -> Rights {
+        @Sendable func currentRights() async throws -> Rights {
             try await self.rights.rights(of: principal, in: space, for: needs)
         }
         let rights = try await currentRights()
@@ -80,7 +80,8 @@ struct RunBatch: Endpoint {
         // Rights may have changed during the calls of hooks.
         let latest = self.rights.isCurrent(rights) ? rights : try await currentRights()
         return try await idempotency.perform(request, body, in: scope) { objects in
-            Self.response(try await batch.runAll(writes, in: space, with: latest, objects))
+            Self.response(
+                try await batch.runAll(writes, in: space, with: latest, objects, currentRights: currentRights))
         }
     }
 

@@ -9,6 +9,7 @@ import MartletPostgres
 struct Include: Sendable {
     static let maximumDepth = 4
     static let maximumFields = 20
+    private static let maximumLookups = 100
 
     private(set) var children: [(name: String, include: Include)] = []
 
@@ -39,18 +40,30 @@ struct Include: Sendable {
         }
     }
 
-    /// The collections, of these and those that the fields point to, in which no pointer is known for a named field.
+    /// The collections, of this one and those that the fields point to, in which no pointer is known for a named field.
+    ///
+    /// Looks up at most `maximumLookups` fields, because a field may point to several collections, and each of their
+    /// fields to several others.
     func unresolved(
-        from collections: [CollectionName], in known: [String: RightsStore.Collection]
+        from collection: CollectionName, in known: [String: RightsStore.Collection]
     ) -> Set<CollectionName> {
-        children.reduce(into: []) { unresolved, child in
-            guard child.name != "*" else { return }
-            let classes = collections.flatMap {
-                Inclusion.classes(known[$0.text]?.fields[FieldName(child.name)] ?? [])
-            }
+        var lookups = 0
+        return unresolved(from: [collection], in: known, &lookups)
+    }
+
+    private func unresolved(
+        from collections: Set<CollectionName>, in known: [String: RightsStore.Collection], _ lookups: inout Int
+    ) -> Set<CollectionName> {
+        var unresolved: Set<CollectionName> = []
+        for child in children where child.name != "*" {
+            lookups += collections.count
+            guard lookups <= Self.maximumLookups else { break }
+            let classes = Set(
+                collections.flatMap { Inclusion.classes(known[$0.text]?.fields[FieldName(child.name)] ?? []) })
             unresolved.formUnion(
-                classes.isEmpty ? Set(collections) : child.include.unresolved(from: classes, in: known))
+                classes.isEmpty ? collections : child.include.unresolved(from: classes, in: known, &lookups))
         }
+        return unresolved
     }
 
     private mutating func insert(_ parts: ArraySlice<String>) {

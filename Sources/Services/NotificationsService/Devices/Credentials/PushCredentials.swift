@@ -91,10 +91,13 @@ final class PushCredentials: Sendable {
     /// The key for web push; nil if there is none. If none is cached, it is read again, because another instance may
     /// just have stored one.
     func webPush(of space: Int32) async throws -> VAPIDKey? {
-        if let key = try await current(space).webPush { return key }
-        guard state.withLock({ $0.confirmations.take(for: space) }) else { return nil }
+        let known = try await current(space)
+        if let key = known.webPush { return key }
+        guard state.withLock({ $0.confirmations.take(for: space) }),
+            let key = try await store.current(space, known: known).webPush
+        else { return nil }
         forget(space)
-        return try await current(space).webPush
+        return key
     }
 
     /// Suspends the credential in all instances until it is stored again, a push with it is accepted, or it is marked
