@@ -607,7 +607,7 @@ export const de = {
   "Id of a user": "ID eines Nutzers",
   "Id of a user, or role:name": "ID eines Nutzers oder role:Name",
   "Id of the object": "ID des Objekts",
-  "Ids are hashed with it. Default: the name of the test.": "Mit ihm werden Ids gehasht. Standard: der Name des Tests.",
+  "Ids are hashed with it. Default: the name of the test.": "Mit ihm werden IDs gehasht. Standard: der Name des Tests.",
   "Ids of users": "IDs von Nutzern",
   "If a split as uneven as this test's is less probable, do not trust the results.":
     "Ist eine so ungleiche Aufteilung wie die des Tests unwahrscheinlicher, ist den Ergebnissen nicht zu trauen.",
