@@ -167,6 +167,9 @@ class DeliveryTests(BrowserTests):
         self.page.once("dialog", lambda question: question.dismiss())
         self.dialog().get_by_role("button", name="Close").click()
         expect(share).to_have_value("200")
+        # Nor does the palette lead away from it.
+        self.page.keyboard.press("Control+k")
+        expect(self.page.get_by_role("combobox", name="Search and commands")).to_have_count(0)
         share.fill("20")
         self.dialog().get_by_role("button", name="Close").click()
         expect(self.dialog()).to_have_count(0)

@@ -211,6 +211,9 @@ class PageTests(BrowserTests):
         self.page.get_by_label("rules").fill('{\n  "rules": {\n    "find": ["nobody-knows-this:x"]\n  }\n}')
         self.button("Save").click()
         self.see("Line 3")
+        # The browser asks before the rules are left, and the test stays.
+        self.page.get_by_role("tab", name="Records").click()
+        expect(self.page.get_by_label("rules")).to_have_value(re.compile("nobody-knows-this"))
 
     def test_a_user_is_found_and_disabled(self):
         self.window.sign_in()

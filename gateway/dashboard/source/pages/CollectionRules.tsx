@@ -73,7 +73,7 @@ function JSONPartEditor(
   const [report, setReport] = useState<Record<string, any> | null>(null);
   const parsed = parse(text);
   const canUpdate = place.may("storage", "update");
-  useUnsaved(canUpdate && text !== stored);
+  useUnsaved(canUpdate && text !== stored, undefined, true);
   const put = async (body: unknown) =>
     (await request("PUT " + address, { ...given(place, { collection }), body })).body;
   const remove = async () => {

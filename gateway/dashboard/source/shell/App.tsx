@@ -88,7 +88,8 @@ function Shell() {
     const key = (event: KeyboardEvent) => {
       if ((event.metaKey || event.ctrlKey) && event.key.toLowerCase() === "k") {
         event.preventDefault();
-        setPaletteOpen((open) => !open);
+        // To leave the page would close the dialog without asking about edits in it.
+        if (!document.querySelector("dialog[open]:not(.palette)")) setPaletteOpen((open) => !open);
       }
     };
     document.addEventListener("keydown", key);

@@ -270,13 +270,16 @@ export function Severity({ finding }: { finding: Finding }) {
   return <Badge tone={isError ? "bad" : "warning"}>{isError ? t("Error") : t("Warning")}</Badge>;
 }
 
-/** Asks before unsaved changes are lost, or a text in `page` that stands for no value. */
-export function useUnsaved(isUnsaved: boolean, page?: Ref<HTMLElement | null>): void {
+/**
+ * Asks before unsaved changes are lost, or a text in `page` that stands for no value. `isOfTab`: the page's other tabs
+ * lose them, too.
+ */
+export function useUnsaved(isUnsaved: boolean, page?: Ref<HTMLElement | null>, isOfTab = false): void {
   const unsaved = useRef(isUnsaved);
   unsaved.current = isUnsaved;
   useEffect(() => {
     const isLost = () => unsaved.current || wrongText(page?.current ?? null) !== null;
-    setGuard(() => !isLost() || window.confirm(t("There are unsaved changes. Leave anyway?")));
+    setGuard(() => !isLost() || window.confirm(t("There are unsaved changes. Leave anyway?")), isOfTab);
     const warn = (event: Event) => isLost() && event.preventDefault();
     window.addEventListener("beforeunload", warn);
     return () => {

@@ -6,6 +6,8 @@ export const base = "/dashboard";
 const listeners = new Set<() => void>();
 /** Asked before leaving a page with unsaved changes; returns whether to leave. */
 let guard: (() => boolean) | null = null;
+/** Whether the changes are lost with the page's tab, too. */
+let isOfTab = false;
 
 function changed(): void {
   listeners.forEach((listener) => listener());
@@ -25,7 +27,7 @@ window.addEventListener("popstate", () => {
 export function go(path: string, options: { replace?: boolean } = {}): void {
   const address = base + path;
   if (address === current) return;
-  if (guard && address.split("?")[0] !== current.split("?")[0] && !guard()) return;
+  if (guard && guarded(address) !== guarded(current) && !guard()) return;
   current = address;
   if (options.replace) history.replaceState(null, "", address);
   else history.pushState(null, "", address);
@@ -33,8 +35,13 @@ export function go(path: string, options: { replace?: boolean } = {}): void {
   if (!options.replace) document.getElementById("main")?.scrollTo(0, 0);
 }
 
-export function setGuard(next: (() => boolean) | null): void {
-  guard = next;
+export function setGuard(next: (() => boolean) | null, ofTab = false): void {
+  [guard, isOfTab] = [next, ofTab];
+}
+
+function guarded(address: string): string {
+  const { pathname, searchParams } = new URL(address, location.origin);
+  return isOfTab ? pathname + " " + searchParams.get("tab") : pathname;
 }
 
 function subscribe(listener: () => void): () => void {
