@@ -98,6 +98,9 @@ class AdministrationTests(BrowserTests):
         oldest = self.server.admin("GET", "/audit?limit=100")["data"][-1]
         self.window.open(f"audit?open={oldest['number']}")
         expect(self.dialog().get_by_role("heading", name=oldest["action"], exact=True)).to_be_visible()
+        self.window.open("audit?open=999999999")
+        self.see("This does not exist (any more)")
+        expect(self.page).to_have_url(re.compile("/audit$"))
 
     def test_passkeys_are_set_up_moved_and_turned_off(self):
         self.window.expect_refusals(400)

@@ -68,6 +68,7 @@ class ViewTests(BrowserTests):
                 violations += [f"{path} {button} {look}: {one}" for one in window.violations()]
             window.page.keyboard.press("Escape")
             window.page.keyboard.press("Control+k")
+            window.page.get_by_role("combobox", name="Search and commands").wait_for()
             violations += [f"palette {look}: {one}" for one in window.violations()]
         self.assertEqual(violations, [])
 
@@ -98,6 +99,8 @@ class ViewTests(BrowserTests):
         expect(self.button("read me.txt")).to_have_count(0)
         self.page.go_back()
         expect(self.button("price-list.csv")).to_be_visible()
+        self.window.place("files?open=pictures/red-bike.png")  # The list of the root does not have it.
+        expect(self.dialog().get_by_role("img", name="red-bike.png")).to_be_visible()
 
     def test_an_import_shows_its_rows_and_their_errors_before_it_stores_any(self):
         self.window.sign_in()

@@ -5,7 +5,8 @@ import { Badge, Button, Empty, PageHead, Show } from "../system/basics";
 import { Dialog } from "../system/dialog";
 import { Select } from "../system/form";
 import { JSONView } from "../system/json";
-import { useLoad, usePages } from "../system/load";
+import { usePages } from "../system/load";
+import { useOpened } from "../system/opened";
 import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { ago, t, time } from "../text";
@@ -47,16 +48,12 @@ export function AuditPage() {
     (before) => call("GET /admin/audit", { query: { ...asked, before, limit: 50 } }),
     Object.values(filter)
   );
-  const wanted = query.get("open") ?? "";
-  const show = (entry: AuditEntry | null) => setQuery({ open: entry ? String(entry.number) : "" });
-  const isWanted = (entry: AuditEntry) => String(entry.number) === wanted;
-  const inList = list.data?.find(isWanted);
   // An address may name an entry that the list has not reached.
-  const other = useLoad(async () => {
-    if (!list.data || inList || !/^\d{1,15}$/.test(wanted)) return undefined;
-    return (await call("GET /admin/audit", { query: { before: Number(wanted) + 1, limit: 1 } })).data.find(isWanted);
-  }, [wanted, list.data !== undefined]);
-  const shown = inList ?? (other.data && isWanted(other.data) ? other.data : undefined);
+  const [shown, show] = useOpened(list.data, (entry) => entry.number, async (number) => {
+    if (!/^\d{1,15}$/.test(number)) return undefined;
+    const { data } = await call("GET /admin/audit", { query: { before: Number(number) + 1, limit: 1 } });
+    return data.find((entry) => String(entry.number) === number);
+  });
   const isFiltered = Object.values(filter).some(Boolean);
   return (
     <div className="page">
@@ -131,7 +128,7 @@ export function AuditPage() {
             ]} />
         )}
       </Show>
-      {shown && (
+      {shown && shown !== "new" && (
         <Dialog title={shown.action} close={() => show(null)} isWide>
           <dl className="facts">
             <dt>{t("When")}</dt>

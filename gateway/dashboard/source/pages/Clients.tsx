@@ -7,7 +7,7 @@ import { Badge, Button, Copy, Empty, Menu, Section, Show } from "../system/basic
 import { Dialog, useConfirm } from "../system/dialog";
 import { Check, Choice, errorOf, Form, listOf, TextField } from "../system/form";
 import { useLoad } from "../system/load";
-import { useOpened } from "../system/router";
+import { useOpened } from "../system/opened";
 import { Table } from "../system/table";
 import { day, t } from "../text";
 import { SecretDialog } from "./Hooks";

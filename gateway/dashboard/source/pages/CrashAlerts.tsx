@@ -6,7 +6,7 @@ import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Menu, Section, Show, Tone } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { useLoad } from "../system/load";
-import { useOpened } from "../system/router";
+import { useOpened } from "../system/opened";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, number, t, Text, time } from "../text";

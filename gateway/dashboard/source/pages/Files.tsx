@@ -9,7 +9,8 @@ import { Button, Empty, PageHead, sayProblem, Show } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { Icon } from "../system/icons";
 import { useLoad, usePages } from "../system/load";
-import { setQuery, useAddress, useOpened } from "../system/router";
+import { useOpened } from "../system/opened";
+import { setQuery, useAddress } from "../system/router";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, bytes, number, plural, t } from "../text";
@@ -43,7 +44,14 @@ export function FilesPage() {
       (await request("GET " + addressOfFile(folder), { ...given(place), query: { after, limit: 100 } })).body,
     [place.app.id, place.environment, folder]
   );
-  const [shown, show] = useOpened(list.data, (file) => (file.isDirectory ? "" : file.path));
+  const [shown, show] = useOpened(
+    list.data,
+    (file) => (file.isDirectory ? "" : file.path),
+    async (path) =>
+      path.endsWith("/") ?
+        undefined :
+        (await request("GET " + addressOfFile(path), { ...given(place), query: { info: true } })).body
+  );
   const open = (file: StoredFile) =>
     file.isDirectory ? setQuery({ folder: file.path }, { replace: false }) : show(file);
   return (

@@ -6,7 +6,7 @@ import { Badge, Button, Empty, explain, Menu, Notice, Section, Show } from "../s
 import { Dialog, useConfirm } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { useLoad } from "../system/load";
-import { useOpened } from "../system/router";
+import { useOpened } from "../system/opened";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { ago, t } from "../text";

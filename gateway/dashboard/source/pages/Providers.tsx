@@ -5,7 +5,7 @@ import { callIn, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Menu, Section, Show } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { useLoad } from "../system/load";
-import { useOpened } from "../system/router";
+import { useOpened } from "../system/opened";
 import { Table } from "../system/table";
 import { t } from "../text";
 import { kinds, ProviderDialog } from "./ProviderDialog";

@@ -5,7 +5,7 @@ import { given, usePlace } from "../shell/place";
 import { Badge, Button, Empty, Menu, Section, Show, Tone } from "../system/basics";
 import { useConfirm } from "../system/dialog";
 import { useLoad } from "../system/load";
-import { useOpened } from "../system/router";
+import { useOpened } from "../system/opened";
 import { Table } from "../system/table";
 import { ago, t, Text } from "../text";
 import { PushDocumentDialog } from "./PushDocumentDialog";

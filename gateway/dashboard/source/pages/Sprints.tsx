@@ -9,7 +9,7 @@ import { LineChart } from "../system/charts";
 import { Dialog, useConfirm } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { Loaded, useLoad } from "../system/load";
-import { useOpened } from "../system/router";
+import { useOpened } from "../system/opened";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { day, shortDay, t, Text } from "../text";

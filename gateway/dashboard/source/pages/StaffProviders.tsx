@@ -9,7 +9,7 @@ import { Badge, Button, Copy, Empty, Menu, Section, Show } from "../system/basic
 import { Dialog, useConfirm } from "../system/dialog";
 import { Choice, errorOf, Form, listOf, TextField } from "../system/form";
 import { useLoad } from "../system/load";
-import { useOpened } from "../system/router";
+import { useOpened } from "../system/opened";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { t } from "../text";
@@ -19,9 +19,9 @@ type Kind = "github" | "google" | "oidc";
 
 export function StaffProviders() {
   const list = useLoad(() => call("GET /admin/identity-providers", {}), []);
-  const [edited, edit] = useOpened<IdentityProvider>(list.data?.data, (one) => one.name);
-  const [dialog, ask] = useConfirm();
   const mayChange = session.member()?.isAdministrator ?? false;
+  const [edited, edit] = useOpened<IdentityProvider>(mayChange ? list.data?.data : undefined, (one) => one.name);
+  const [dialog, ask] = useConfirm();
   const remove = (provider: IdentityProvider) =>
     ask({
       title: t("Remove {name}?", { name: provider.name }),

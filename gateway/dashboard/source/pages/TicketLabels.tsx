@@ -6,7 +6,7 @@ import { Button, Empty, Menu, Section, Show } from "../system/basics";
 import { Dialog, useConfirm } from "../system/dialog";
 import { errorOf, Form, TextField } from "../system/form";
 import { Icon } from "../system/icons";
-import { useOpened } from "../system/router";
+import { useOpened } from "../system/opened";
 import { Table } from "../system/table";
 import { say } from "../system/toast";
 import { number, plural, t, Text } from "../text";

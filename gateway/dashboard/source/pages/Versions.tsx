@@ -8,7 +8,7 @@ import { Dialog, useConfirm } from "../system/dialog";
 import { Choice, errorOf, Form, TextField } from "../system/form";
 import { lazy } from "../system/lazy";
 import { usePages } from "../system/load";
-import { useOpened } from "../system/router";
+import { useOpened } from "../system/opened";
 import { Table } from "../system/table";
 import { day, number as numberText, t } from "../text";
 
@@ -20,7 +20,11 @@ export function Versions() {
     (after) => callIn(place, "GET /admin/apps/{app}/versions", { query: { after, limit: 50 } }),
     [place.app.id]
   );
-  const [edited, edit] = useOpened(list.data, (version) => version.number);
+  const [edited, edit] = useOpened(
+    list.data,
+    (version) => version.number,
+    (version) => callIn(place, "GET /admin/apps/{app}/versions/{version}", { path: { version } })
+  );
   const [dialog, ask] = useConfirm();
   const done = () => {
     edit(null);

@@ -1,6 +1,6 @@
 // Addresses of pages: every view has one, through the History API.
 
-import { useRef, useState, useSyncExternalStore } from "react";
+import { useSyncExternalStore } from "react";
 
 export const base = "/dashboard";
 const listeners = new Set<() => void>();
@@ -56,36 +56,15 @@ export function useAddress(): { path: string; query: URLSearchParams } {
   return { path: url.pathname.slice(base.length) || "/", query: url.searchParams };
 }
 
-/** Changes parameters of the present address. Empty values are removed. */
+/** Changes parameters of the present address. Empty values are removed. Another tab does not have the open row. */
 export function setQuery(values: Record<string, string | undefined | null>, options = { replace: true }): void {
   const url = new URL(current, location.origin);
+  if ("tab" in values) url.searchParams.delete("open");
   for (const [name, value] of Object.entries(values)) {
     if (value) url.searchParams.set(name, value);
     else url.searchParams.delete(name);
   }
   go(url.pathname.slice(base.length) + url.search, options);
-}
-
-/**
- * The row whose dialog is open, or "new". The row is part of the address, and stays as it was when it was opened, so
- * that a change by somebody else in the meantime is not overwritten.
- */
-export function useOpened<Row extends object>(
-  rows: Row[] | undefined,
-  id: (row: Row) => string | number | undefined
-): [Row | "new" | null, (next: Row | "new" | null) => void] {
-  const wanted = useAddress().query.get("open") ?? "";
-  const [isNew, setNew] = useState(false);
-  const kept = useRef<{ id: string; row: Row } | null>(null);
-  if (kept.current?.id !== wanted) {
-    const row = wanted === "" ? undefined : rows?.find((one) => String(id(one)) === wanted);
-    kept.current = row ? { id: wanted, row } : null;
-  }
-  const open = (next: Row | "new" | null) => {
-    setNew(next === "new");
-    setQuery({ open: next === null || next === "new" ? "" : String(id(next)) });
-  };
-  return [isNew ? "new" : kept.current?.row ?? null, open];
 }
 
 /** The parts that `{name}` matched, or null. */
