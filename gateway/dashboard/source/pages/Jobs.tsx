@@ -48,7 +48,7 @@ export function JobsPage() {
     };
     return { data: page.data, next: page.data.length === 50 ? page.data[49]?.id : undefined };
   }, [place.app.id, place.environment]);
-  useInterval(() => !list.isLoading && list.data?.some(isOpen) && list.reload(), 2);
+  useInterval(() => list.data?.some(isOpen) && list.refresh(), 2);
   const [isCopying, setCopying] = useState(false);
   const shownId = useAddress().query.get("job");
   const show = (id: string) => setQuery({ job: id });

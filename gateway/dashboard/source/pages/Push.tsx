@@ -76,7 +76,7 @@ function Messages() {
     [place.app.id, place.environment]
   );
   const isOpen = list.data?.some((one) => one.state === "sending" || one.state === "planning");
-  useInterval(() => !list.isLoading && isOpen && list.reload(), 3);
+  useInterval(() => isOpen && list.refresh(), 3);
   return (
     <Show from={list}>
       {(rows) => (

@@ -57,7 +57,7 @@ export function MessagePage({ id }: { id: string }) {
   useInterval(() => {
     if (isOpen) {
       message.reload();
-      deliveries.reload();
+      deliveries.refresh();
     }
   }, 3);
   const act = (verb: "cancel" | "pause" | "resume") => async () => {

@@ -47,23 +47,31 @@ export function useLoad<T>(read: (isSame: boolean) => Promise<T>, on: readonly u
 export interface Pages<T> extends Loaded<T[]> {
   hasMore: boolean;
   more: () => void;
+  /** Reloads a list that is short and not being read: for `useInterval`. */
+  refresh: () => void;
 }
 
 /** Of a reload. The rows of further pages are read again when the reader scrolls. */
 const mostPages = 20;
+/** Of a list that is read again by itself. */
+const mostRefreshedRows = 200;
 
 export function usePages<T>(
   read: (cursor: string | undefined) => Promise<{ data?: T[]; next?: string | number | null }>,
   on: readonly unknown[]
 ): Pages<T> {
   const [next, setNext] = useState<string | undefined>(undefined);
-  const busy = useRef(false);
   // A page that was asked for before the list began anew belongs to another list.
   const turn = useRef(0);
+  /** The turn in which another page is being read. */
+  const busy = useRef(0);
+  /** Whether another page was asked for and has not arrived. A reload reads it, too. */
+  const isWanted = useRef(false);
   const count = useRef(0);
   const first = useLoad(async (isSame) => {
     const mine = ++turn.current;
-    const wanted = isSame ? count.current : 0;
+    const known = isSame ? count.current : 0;
+    if (!isSame) isWanted.current = false;
     let rows: T[] = [];
     let cursor: string | undefined;
     let pages = 0;
@@ -71,30 +79,42 @@ export function usePages<T>(
       const page = await read(cursor);
       rows = rows.concat(page.data ?? []);
       cursor = cursorOf(page);
-    } while (cursor !== undefined && rows.length < wanted && ++pages < mostPages && mine === turn.current);
-    if (mine === turn.current) setNext(cursor);
+    } while (
+      cursor !== undefined && rows.length < known + Number(isWanted.current) && ++pages < mostPages &&
+      mine === turn.current
+    );
+    if (mine === turn.current) {
+      isWanted.current = false;
+      setNext(cursor);
+    }
     return rows;
   }, on);
+  useEffect(() => () => void turn.current++, []);
   count.current = first.data?.length ?? 0;
   const more = () => {
-    if (busy.current || next === undefined || first.isLoading) return;
-    busy.current = true;
-    const mine = turn.current;
+    if (next === undefined || busy.current === turn.current) return;
+    isWanted.current = true;
+    if (first.isLoading) return;
+    const mine = busy.current = turn.current;
     read(next).then(
       (page) => {
-        busy.current = false;
         if (mine !== turn.current) return;
+        busy.current = 0;
+        isWanted.current = false;
         setNext(cursorOf(page));
         first.show([...(first.data ?? []), ...(page.data ?? [])]);
       },
       (error) => {
-        if (mine === turn.current) sayProblem(error);
+        if (mine !== turn.current) return;
+        isWanted.current = false;
+        sayProblem(error);
         // A table asks again when it is scrolled.
-        setTimeout(() => (busy.current = false), pauseInMilliseconds);
+        setTimeout(() => mine === busy.current && (busy.current = 0), pauseInMilliseconds);
       }
     );
   };
-  return { ...first, hasMore: next !== undefined, more };
+  const refresh = () => !first.isLoading && count.current <= mostRefreshedRows && first.reload();
+  return { ...first, hasMore: next !== undefined, more, refresh };
 }
 
 /** After a page that could not be read. */
