@@ -164,9 +164,11 @@ class LargeTests(BrowserTests):
         first = int(self.rows().first.get_attribute("data-row"))
         self.page.keyboard.press("PageUp")
         self.until(lambda: 0 < first - int(self.rows().first.get_attribute("data-row")) < 30)
+        for _ in range(3):
+            self.page.keyboard.press("PageUp")
+            expect(focused).to_be_in_viewport()
         self.page.locator(".table.tall").evaluate("table => table.scrollTo(0, table.scrollHeight / 2)")
-        expect(last).to_have_count(0)
-        self.assertAlmostEqual(int(self.rows().first.get_attribute("data-row")), FAKE_RECORDS // 2, delta=200)
+        self.until(lambda: abs(int(self.rows().first.get_attribute("data-row")) - FAKE_RECORDS // 2) < 200)
         self.assertLess(self.nodes(), MOST_NODES)
 
     def test_the_time_to_the_first_page_is_printed(self):

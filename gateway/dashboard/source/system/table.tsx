@@ -71,7 +71,7 @@ export function Table<Row>(given: Properties<Row>) {
       found.scroller.scrollTop += topOf(offset.current, found.all) - found.top;
     }
     look();
-  }, [rows.length, hasMore]);
+  }, [rows, hasMore]);
   useEffect(() => {
     const scroller = given.isTall ? box.current : document.getElementById("main");
     scroller?.addEventListener("scroll", look, { passive: true });
@@ -111,13 +111,23 @@ export function Table<Row>(given: Properties<Row>) {
         next.focus();
         next.scrollIntoView({ block: "nearest" });
       }
-    } else if (event.key === "PageDown" || event.key === "PageUp") {
+    } else if (
+      event.key === "PageDown" || event.key === "PageUp" ||
+      (event.key === " " && event.target === line && !given.select)
+    ) {
       // In a scaled table, the browser would leave rows out.
       const found = measure();
       if (!found || !isScaled(found.all)) return;
       event.preventDefault();
-      const page = event.key === "PageDown" ? 0.9 * found.all.view : -0.9 * found.all.view;
+      const isUp = event.key === "PageUp" || (event.key === " " && event.shiftKey);
+      const page = (isUp ? -0.9 : 0.9) * found.all.view;
       found.scroller.scrollTop += topOf(page, found.all);
+      look();
+      // The row that had the focus may no longer be drawn.
+      const first = Math.ceil(offset.current / found.all.height) + 2;
+      requestAnimationFrame(() =>
+        box.current?.querySelector<HTMLElement>(`tr[aria-rowindex="${first}"]`)?.focus({ preventScroll: true })
+      );
     } else if (event.key === "Enter" && event.target === line) {
       const row = rows.find((one) => String(given.id(one)) === line.dataset.row);
       if (row === undefined) return;
