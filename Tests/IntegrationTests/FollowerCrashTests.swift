@@ -101,7 +101,10 @@ extension IntegrationTests {
                 for stream in streams { stream.stop() }
                 group.cancelAll()
                 print(
-                    "follower crashes: \(Self.kills) kills, after \(reused) of them ids were assigned again; \(numbers.count) changes, \(entries)"
+                    """
+                    follower crashes: \(Self.kills) kills, after \(reused) of them ids were assigned again; \
+                    \(numbers.count) changes, \(entries)
+                    """
                 )
                 for stream in streams {
                     #expect(stream.refusal == nil)

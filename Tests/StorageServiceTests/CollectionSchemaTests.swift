@@ -253,8 +253,7 @@ import Testing
         let app = try await Self.app("{}")
         // This copy of the service has cached the first schema; another copy, without notification, sets the next.
         #expect(try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#).status == 201)
-        let other = StorageService(postgres: app.postgres, files: SharedFiles.settings)
-        let next = try await ServiceClient(other).acting(as: app.principal(.master))
+        let next = try await ServiceClient(app.anotherCopy()).acting(as: app.principal(.master))
         #expect(try await next.put("/collections/Note/schema", #"{"properties":{"n":{"maximum":9}}}"#).status == 200)
         for _ in 0..<2 {
             try await app.expectRefusal(.documentRefused, field: "/n") {
@@ -280,7 +279,7 @@ import Testing
     @Test func `an object that is written while the others are checked is found`() async throws {
         let app = try await StorageApp()
         _ = try await app.client.post("/storage/Note", #"{"_id":"a","n":1}"#)
-        let storage = StorageService(postgres: app.postgres, files: SharedFiles.settings)
+        let storage = app.anotherCopy()
         let schema = try JSONSchema(parsing: #"{"properties":{"n":{"minimum":0}}}"#.utf8)
         let (name, space) = (try CollectionName("Note"), try app.space())
         await #expect(throws: SchemaReport.Refusal.self) {

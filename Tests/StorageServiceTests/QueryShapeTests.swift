@@ -163,8 +163,7 @@ import Testing
 
     @Test func `another copy, not yet notified, includes the first pointers that are stored in fields`() async throws {
         let app = try await StorageApp()
-        let other = try await ServiceClient(StorageService(postgres: app.postgres, files: SharedFiles.settings))
-            .acting(as: app.principal(.master))
+        let other = try await ServiceClient(app.anotherCopy()).acting(as: app.principal(.master))
         _ = try await app.client.post("/storage/Note", #"{"_id":"n","text":"old"}"#)
         #expect(try await other.get("/storage/Note?include=event")["data.0.text"] == #""old""#)
         _ = try await app.client.post("/storage/Person", #"{"_id":"p","name":"Ann"}"#)

@@ -291,9 +291,7 @@ import Testing
 
     @Test func `rules follow a renamed collection, even on an instance that knows only the old name`() async throws {
         let app = try await StorageApp()
-        let other = StorageService(
-            postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
-        let client = try await ServiceClient(other).acting(as: app.principal(.client))
+        let client = try await ServiceClient(app.anotherCopy()).acting(as: app.principal(.client))
         #expect(try await app.master.put("/collections/Note/rules", #"{"rules":{"find":[]}}"#).status == 200)
         #expect(try await client.get("/storage/Note").isProblem(.forbidden))
         #expect(try await app.master.post("/collections/Note/rename", #"{"name":"Memo"}"#).status == 200)
@@ -302,12 +300,6 @@ import Testing
         #expect(try await client.get("/storage/New").status == 200)
         #expect(try await app.master.put("/collections/New/rules", #"{"rules":{"create":[]}}"#).status == 200)
         #expect(try await client.post("/storage/New", "{}").isProblem(.forbidden))
-    }
-
-    /// Another copy of the service, which is never notified.
-    private static func copy(of app: StorageApp) -> StorageService {
-        StorageService(
-            postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
     }
 
     /// Calls, and rules that allow them.
@@ -333,7 +325,7 @@ import Testing
 
     @Test func `what another copy of the service has just allowed is not refused`() async throws {
         let app = try await StorageApp.withDefaultAccess()
-        let copy = Self.copy(of: app)
+        let copy = app.anotherCopy()
         let ada = try await ServiceClient(copy).acting(as: app.ada)
         for id in ["a", "b"] { _ = try await app.master.post("/storage/Note", #"{"_id":"\#(id)","n":1}"#) }
         for (rules, send) in Self.calls {
@@ -348,7 +340,7 @@ import Testing
 
     @Test func `a field, a role and the access that another copy has just allowed are not refused`() async throws {
         let app = try await StorageApp.withDefaultAccess()
-        let copy = Self.copy(of: app)
+        let copy = app.anotherCopy()
         let ada = try await ServiceClient(copy).acting(as: app.ada)
         let create = #""create":["*"]"#
         try await app.set(#"{"rules":{\#(create)}}"#, on: "Note")
@@ -388,7 +380,7 @@ import Testing
 
     @Test func `a collection that another copy has just dropped is created with its fields`() async throws {
         let app = try await StorageApp()
-        let copy = Self.copy(of: app)
+        let copy = app.anotherCopy()
         let master = try await ServiceClient(copy).acting(as: app.principal(.master))
         let write = #"{"method":"POST","path":"storage/Note","body":{"n":1}}"#
         for (path, body) in [

@@ -1,7 +1,7 @@
 public import Foundation
 
-/// Gives access to the progress of an account's deletion. Anyone who has the receipt can query it; keep the receipt
-/// to inform the user.
+/// A receipt for the deletion of an account. Anyone who has it can read the progress of the deletion. Keep it, so that
+/// the app can show the progress to the user.
 public struct DeletionReceipt: Sendable, Hashable, Codable {
     public let id: String
     let token: String

@@ -250,10 +250,8 @@ import Testing
     @Test("a collection without hooks costs no additional query")
     func cost() async throws {
         let app = try await StorageApp()
-        // An instance of the service whose caches no one else clears.
-        let service = StorageService(
-            postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
-        let client = try await ServiceClient(service).acting(as: app.principal(.client))
+        // Its caches are cleared by no one else.
+        let client = try await ServiceClient(app.anotherCopy()).acting(as: app.principal(.client))
         _ = try await client.post("/storage/Notes", #"{"_id":"a","n":1}"#)
         // What the service knows is valid for ten seconds. On its own connection, the change of the table does not wait
         // for other tests in that time.

@@ -108,9 +108,7 @@ import Testing
     func anotherCopy() async throws {
         let app = try await StorageApp()
         let receiver = try await HookReceiver()
-        let copy = try await ServiceClient(
-            StorageService(
-                postgres: app.postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings))
+        let copy = try await ServiceClient(app.anotherCopy())
         let client = copy.acting(as: app.principal(.client))
         #expect(try await client.post("/functions/f").isProblem(.hookNotFound))
         try await app.hook("f", "function", at: receiver)

@@ -38,6 +38,11 @@ struct StorageApp: Sendable {
     /// Another app in the same database and service. `init()` may start a new database.
     func neighbour() -> StorageApp { StorageApp(parts) }
 
+    /// Another copy of the service, on the same database. It is not running, so it is never notified of changes.
+    func anotherCopy() -> StorageService {
+        StorageService(postgres: postgres, files: SharedFiles.settings, logger: .silent, hooks: SharedHooks.settings)
+    }
+
     private init(_ shared: StorageParts) {
         parts = shared
         id = "t" + UUID().uuidString.filter { $0 != "-" }.lowercased().prefix(12)

@@ -5,7 +5,8 @@ settings=${MARTLET_SETTINGS_FOLDER:-/etc/martlet}
 state=/var/lib/martlet
 # Records of backups and proofs. The variable has the name of auth's setting.
 records=${MARTLET_BACKUP_DIRECTORY:-/var/lib/martlet-backup}
-# Where certbot writes challenges. Only root writes there, because root follows links; Sources/…/DoctorCommand.swift checks whether it exists.
+# Where certbot writes challenges. Only root writes there, because root follows links. Sources/…/DoctorCommand.swift checks
+# whether the folder exists.
 challenges=/var/lib/martlet-acme
 cluster=martlet
 database=martlet

@@ -43,7 +43,8 @@ extension SprintStore {
         let changes = try await tickets.postgres.query(
             """
             SELECT h.ticket, h.at, h.act, coalesce(h.field, ''), h.before #>> '{}' FROM analytics.ticket_history AS h
-            WHERE h.ticket = ANY (\(indexOf.keys.map { Int($0) })) AND (h.field IN ('status', 'sprint', 'estimate') OR h.act IN ('deleted', 'restored'))
+            WHERE h.ticket = ANY (\(indexOf.keys.map { Int($0) }))
+                AND (h.field IN ('status', 'sprint', 'estimate') OR h.act IN ('deleted', 'restored'))
             ORDER BY h.id LIMIT \(SprintReport.maximumChanges + 1)
             """)
         guard changes.count <= SprintReport.maximumChanges else {

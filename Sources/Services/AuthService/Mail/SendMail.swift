@@ -79,7 +79,7 @@ struct SendMail: JobHandler {
         var user: MailedUser? { if case .user(let user) = self { user } else { nil } }
     }
 
-    /// Nil if nobody is to get this mail.
+    /// The recipient of a mail; nil if it must not be sent, for example because the account is disabled.
     private func recipient(of order: MailOrder, _ settings: AppSettings) async throws -> Recipient? {
         switch order.kind {
         case .invitation, .roleInvitation: return .stranger

@@ -10,7 +10,8 @@ struct PasskeyCreationOptions: Encodable {
     }
 
     struct User: Encodable {
-        /// The user's id, 16 bytes. Not a name, because anyone who has the authenticator can read it.
+        /// The user's id, 16 bytes. Must not contain a name or address, because anyone who has the authenticator can
+        /// read it.
         var id: String
         var name: String
         var displayName: String

@@ -50,7 +50,7 @@ struct SessionStore: Sendable {
             session, where: "u.id = \(account.id) AND u.password = \(account.passwordHash)", user: account.id)
     }
 
-    /// Signs in a user who was authenticated in another way.
+    /// Signs in a user who was authenticated without a password.
     ///
     /// - Returns: The user's own view; nil if there is no such user or the account is disabled.
     func create(_ session: NewSession, of user: UUID, in space: AppSpace) async throws -> String? {

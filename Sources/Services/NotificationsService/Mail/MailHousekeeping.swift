@@ -34,7 +34,8 @@ struct MailHousekeeping: PeriodicWork {
             while try await postgres.execute(
                 """
                 DELETE FROM notifications.mails WHERE id IN (
-                    SELECT id FROM notifications.mails WHERE space = \(space) AND created < \(cutoff) AND state <> 'queued' LIMIT \(Self.pageLength))
+                    SELECT id FROM notifications.mails
+                    WHERE space = \(space) AND created < \(cutoff) AND state <> 'queued' LIMIT \(Self.pageLength))
                 """) == Self.pageLength
             {}
         }

@@ -57,7 +57,9 @@ struct ConcurrentIndex: Sendable {
     private func state(_ postgres: PostgresClient) async throws -> State {
         let rows = try await postgres.query(
             """
-            SELECT x.indisvalid, EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = x.indexrelid AND p.datname = current_database())
+            SELECT x.indisvalid, EXISTS (
+                SELECT FROM pg_stat_progress_create_index AS p
+                WHERE p.index_relid = x.indexrelid AND p.datname = current_database())
             FROM pg_index AS x JOIN pg_class AS i ON i.oid = x.indexrelid
             WHERE i.relname = \(relation.text) AND i.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
             """)
@@ -92,16 +94,23 @@ struct ConcurrentIndex: Sendable {
     private func reportProgress(_ job: RunningJob, _ postgres: PostgresClient) async throws {
         do {
             let rows = try await postgres.query(
-                """
-                SELECT p.blocks_done, p.blocks_total, p.phase FROM pg_stat_progress_create_index AS p JOIN pg_class AS i ON i.oid = p.index_relid AND p.datname = current_database()
-                WHERE i.relname = \(relation.text) AND i.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
-                """)
+                "SELECT p.blocks_done, p.blocks_total, p.phase \(Self.progress(of: relation, in: space))")
             guard let row = rows.first else { return }
             let (done, total): (Int, Int) = (try row.decode(0), try row.decode(1))
             try await job.report(JobProgress(done: done, total: total > 0 ? total : nil, message: try row.decode(2)))
         } catch is PostgresError {
             try job.check()
         }
+    }
+
+    /// The FROM and WHERE clauses that select `p`, the progress of an index's build. They match no row if no connection
+    /// is building the index.
+    private static func progress(of relation: IndexName, in space: AppSchema) -> PostgresQuery {
+        """
+        FROM pg_stat_progress_create_index AS p JOIN pg_class AS i ON i.oid = p.index_relid
+        WHERE p.datname = current_database() AND i.relname = \(relation.text)
+            AND i.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
+        """
     }
 
     /// Drops an index. Waits for transactions that use the collection, but blocks no others.
@@ -111,11 +120,7 @@ struct ConcurrentIndex: Sendable {
         guard let index = PostgresIdentifier(schema: space.schema, name: relation.text) else {
             throw ServiceError(.internalError)
         }
-        _ = try await builder.query(
-            """
-            SELECT pg_cancel_backend(p.pid) FROM pg_stat_progress_create_index AS p JOIN pg_class AS i ON i.oid = p.index_relid AND p.datname = current_database()
-            WHERE i.relname = \(relation.text) AND i.relnamespace = to_regnamespace(quote_ident(\(space.schema)))
-            """)
+        _ = try await builder.query("SELECT pg_cancel_backend(p.pid) \(progress(of: relation, in: space))")
         try await builder.executeScript(
             "DROP INDEX CONCURRENTLY IF EXISTS \(index.quoted)", role: space.role, timeout: dropTimeout)
     }

@@ -21,7 +21,9 @@ struct IndexSweep: PeriodicWork {
                 JOIN storage.spaces AS s ON s.schema = n.nspname
             WHERE (i.relname ~ \("^\(IndexName.jobPrefix)[0-9a-f]{32}$") AND obj_description(i.oid, 'pg_class') IS NULL
                     OR i.relname ~ \("^\(IndexName.listedPrefix)[0-9a-f]{32}$") AND NOT x.indisvalid)
-                AND NOT EXISTS (SELECT FROM pg_stat_progress_create_index AS p WHERE p.index_relid = i.oid AND p.datname = current_database())
+                AND NOT EXISTS (
+                    SELECT FROM pg_stat_progress_create_index AS p
+                    WHERE p.index_relid = i.oid AND p.datname = current_database())
                 AND NOT EXISTS (
                     SELECT FROM storage.index_builds AS b JOIN storage.jobs AS j ON j.id = b.job
                     WHERE b.schema = n.nspname AND b.relation = i.relname AND j.finished IS NULL)

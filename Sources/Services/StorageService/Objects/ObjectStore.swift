@@ -648,7 +648,8 @@ struct ObjectStore: Sendable {
         let declared = remembered?.schema?.fields ?? []
         var names = names.filter { remembered?.fields[$0] == nil && !declared.contains($0) }
         guard !names.isEmpty else { return }
-        // The write goes on by the rest of the rules that it began with, so only `addField` may differ.
+        // The write is checked against the rules that were read when it began. So it may use the new `addField` only if
+        // no other rule has changed.
         let rest = scope.access.rules.replacing(.addField, with: nil)
         if let changed = try await rights.changed(scope.collection, since: remembered, in: scope.space),
             changed.rules.replacing(.addField, with: nil) == rest

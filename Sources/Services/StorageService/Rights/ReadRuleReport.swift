@@ -14,11 +14,11 @@ struct ReadRuleReport: Endpoint {
             .query("limit", .integer.range(1, 500).defaulting(to: 100)),
         ],
         details: """
-            For each operation, `operations` lists the kinds of caller that may perform it: `anyone`, `authenticated`, \
-            and up to 50 users and roles that the rule names, if they may do more. An empty list means nobody but the \
-            master key. `objects` is `all`, or `some` if a condition or a field decides; `by` names the entries. The \
-            objects' own readers and writers narrow this further. `hidden` lists, in the same form, who may read each \
-            field that is hidden from others.
+            `operations` lists, for each operation, the callers that may perform it: `anyone`, `authenticated`, and at \
+            most 50 of the users and roles that the rule names, if they may do more than `authenticated`. If the list \
+            is empty, only the master key may. `objects` is `all`, or `some` if a condition or a field decides; `by` \
+            names the rule's entries. The readers and writers of an object can restrict this further. `hidden` lists, \
+            in the same form, who may read each hidden field.
             """,
         answers: [
             .answer(200, "The report.", .json(.ruleReport))

@@ -1,4 +1,4 @@
-// The command palette: goes anywhere, by a few letters. Names of the app's data are read each time it opens.
+// The command palette: goes anywhere, by a few letters. The names of the app's data are read when the first is typed.
 
 import { useEffect, useMemo, useRef, useState } from "react";
 import { may, signOut } from "../api/session";
@@ -27,9 +27,11 @@ export function Palette({ apps, place, close }: { apps: AppInfo[]; place: Place 
     if (dialog && !dialog.open) dialog.showModal();
   }, []);
   const commands = useMemo(() => makeCommands(apps, place, text), [apps, place, text]);
+  const areNamesNeeded = useRef(false);
+  areNamesNeeded.current ||= text.trim() !== "";
   const names = useLoad(
-    async () => (place ? (await import("./names")).readNames(place) : []),
-    [place?.app.id, place?.environment]
+    async () => (place && areNamesNeeded.current ? (await import("./names")).readNames(place) : []),
+    [place?.app.id, place?.environment, areNamesNeeded.current]
   );
   // At the end, so that no command moves when they arrive.
   const found = useMemo(

@@ -112,7 +112,8 @@ struct AlertDeliveryStore: Sendable {
         try await postgres.execute(
             """
             UPDATE analytics.crash_alert_deliveries SET state = \(state.rawValue), status = \(outcome.status.map { Int32($0) }), error = \(outcome.failure),
-                readers = coalesce(\(try outcome.recipients.map { PostgresJSON(Array(try JSONEncoder().encode($0))) }), readers), finished = CASE WHEN \(state != .waiting) THEN now() END
+                readers = coalesce(\(try outcome.recipients.map { PostgresJSON(Array(try JSONEncoder().encode($0))) }), readers),
+                finished = CASE WHEN \(state != .waiting) THEN now() END
             WHERE id = \(id) AND state = 'waiting'
             """)
     }
@@ -124,7 +125,8 @@ struct AlertDeliveryStore: Sendable {
         )
         try await postgres.execute(
             """
-            UPDATE analytics.crash_alert_deliveries SET state = 'dead', finished = now(), error = coalesce(error, 'The delivery was not attempted in time.')
+            UPDATE analytics.crash_alert_deliveries SET state = 'dead', finished = now(),
+                error = coalesce(error, 'The delivery was not attempted in time.')
             WHERE state = 'waiting' AND created < now() - make_interval(days => \(Int32(Self.maximumWaitDays)))
             """)
     }

@@ -29,7 +29,8 @@ struct AlertFiring: Sendable {
                 JOIN analytics.crash_alerts AS a ON a.space = c.space AND a.enabled AND a.created <= c.at
                     AND a.kind = CASE c.kind WHEN 'created' THEN 'newIssue' WHEN 'regressed' THEN 'regression' END
                 WHERE (a.levels = '{}' OR i.level = ANY (a.levels)) AND (a.releases = '{}' OR EXISTS (
-                    SELECT FROM analytics.releases AS r WHERE r.space = c.space AND (r.name = ANY (a.releases) OR r.version = ANY (a.releases))
+                    SELECT FROM analytics.releases AS r
+                    WHERE r.space = c.space AND (r.name = ANY (a.releases) OR r.version = ANY (a.releases))
                         AND CASE WHEN c.details ? 'release' THEN r.name = c.details ->> 'release' ELSE r.id = i.first_release END))
                 ON CONFLICT DO NOTHING)
             SELECT count(*) FROM marked

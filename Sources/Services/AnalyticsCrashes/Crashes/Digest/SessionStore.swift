@@ -138,7 +138,8 @@ struct SessionStore: Sendable {
             """
             INSERT INTO analytics.crash_session_users AS u (space, day, release, stage, person, crashed)
             SELECT q.space, date '1970-01-01' + q.day::integer, q.release, q.stage, q.person, q.crashed = 1
-            FROM unnest(\(keys.map { Int($0.count.space) }), \(keys.map(\.count.day)), \(keys.map { Int($0.count.release) }), \(keys.map(\.count.stage)),
+            FROM unnest(\(keys.map { Int($0.count.space) }), \(keys.map(\.count.day)),
+                \(keys.map { Int($0.count.release) }), \(keys.map(\.count.stage)),
                 \(keys.map { Int($0.person) }), \(keys.map { persons[$0] == true ? 1 : 0 })) AS q (space, day, release, stage, person, crashed)
             ON CONFLICT (space, day, release, stage, person) DO UPDATE SET crashed = TRUE WHERE EXCLUDED.crashed AND NOT u.crashed
             """)

@@ -148,7 +148,8 @@ struct SymbolFileStore: Sendable {
     func tidy() async throws {
         try await postgres.execute(
             """
-            UPDATE analytics.symbol_files SET state = 'error', detail = 'The file was not assembled in time. Upload it again.', chunks = '{}', changed = now()
+            UPDATE analytics.symbol_files SET state = 'error',
+                detail = 'The file was not assembled in time. Upload it again.', chunks = '{}', changed = now()
             WHERE state IN ('created', 'assembling') AND changed < now() - interval '1 day'
             """)
         try await postgres.execute(

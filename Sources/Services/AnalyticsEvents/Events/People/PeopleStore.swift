@@ -158,7 +158,8 @@ final class PeopleStore: Sendable {
                     caller.isServer ? "'{}'::bytea[]" : "array_remove(opt_outs, \(presented ?? Data())::bytea)"
                 try await transaction.execute(
                     """
-                    UPDATE analytics.people SET opt_outs = \(remaining), opted_out = CASE WHEN cardinality(\(remaining)) = 0 THEN NULL ELSE opted_out END
+                    UPDATE analytics.people SET opt_outs = \(remaining),
+                        opted_out = CASE WHEN cardinality(\(remaining)) = 0 THEN NULL ELSE opted_out END
                     WHERE space = \(space.id) AND person = \(device) AND opted_out IS NOT NULL
                     """)
             }

@@ -30,7 +30,8 @@ struct EventDays: Service {
     func makeAhead() async throws {
         try await postgres.execute(
             """
-            SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date + ahead) FROM generate_series(0, \(Self.daysAhead)::integer) AS ahead
+            SELECT analytics.make_events_day((now() AT TIME ZONE 'UTC')::date + ahead)
+            FROM generate_series(0, \(Self.daysAhead)::integer) AS ahead
             """)
     }
 

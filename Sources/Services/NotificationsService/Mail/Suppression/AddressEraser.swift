@@ -53,7 +53,8 @@ struct AddressEraser: Sendable {
                 try await transaction.execute(
                     """
                     INSERT INTO notifications.mail_forgotten (space, digest, kind, topic)
-                    SELECT \(space), k.* FROM unnest(\(digests.map(\.0)), \(digests.map(\.1)), \(digests.map(\.2))) AS k ON CONFLICT DO NOTHING
+                    SELECT \(space), k.*
+                    FROM unnest(\(digests.map(\.0)), \(digests.map(\.1)), \(digests.map(\.2))) AS k ON CONFLICT DO NOTHING
                     """)
             }
             return (topics.count, addresses.count)

@@ -14,7 +14,8 @@ extension BlockReader {
         return try await query(
             """
             SELECT n.block, n.name, n.is_screen, n.events, n.first_at, n.last_at,
-                CASE WHEN \(request.withProfiles || request.withTimes) OR \(isSplit) THEN n.profiles END, CASE WHEN \(request.withTimes) OR \(isSplit) THEN n.times END
+                CASE WHEN \(request.withProfiles || request.withTimes) OR \(isSplit) THEN n.profiles END,
+                CASE WHEN \(request.withTimes) OR \(isSplit) THEN n.times END
             FROM analytics.block_names AS n WHERE \(conditions)
             """)
     }
