@@ -223,16 +223,15 @@ extension ServiceContext {
     ///
     /// - Throws: `invalid-path` for a parameter that is not valid UTF-8 or contains NUL, which PostgreSQL cannot store.
     fileprivate mutating func decodeParameters(_ renamed: [Substring: Substring]) throws {
-        let isEncoded = parameters.contains { $0.value.utf8.contains(UInt8(ascii: "%")) }
-        guard isEncoded || !renamed.isEmpty else { return }
+        guard !renamed.isEmpty || parameters.contains(where: { $0.value.isPercentEncoded }) else { return }
         var decoded: [(key: Substring, value: Substring)] = []
         for (key, value) in parameters {
+            let name = renamed[key] ?? key
             // The match of `**` is a path, whose parts are decoded separately.
-            guard !key.hasPrefix(":") else {
-                decoded.append((key, value))
+            guard value.isPercentEncoded, !key.hasPrefix(":") else {
+                decoded.append((name, value))
                 continue
             }
-            let name = renamed[key] ?? key
             guard let text = value.removingPercentEncoding, !text.utf8.contains(0) else {
                 throw ServiceError(
                     .invalidPath, "A part of the path is not percent-encoded UTF-8.", field: String(name))
@@ -241,4 +240,8 @@ extension ServiceContext {
         }
         coreContext.parameters = Parameters(decoded)
     }
+}
+
+extension Substring {
+    fileprivate var isPercentEncoded: Bool { utf8.contains(UInt8(ascii: "%")) }
 }
