@@ -74,13 +74,16 @@ import Testing
         }
     }
 
-    @Test func `a job that takes too long is stopped`() async throws {
+    @Test func `a job that takes too long is stopped, and its handler knows why`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Impatient.self)
-            try await test.withWorkers([Impatient()]) { _ async throws in
+            let interruption = Mutex<JobInterruption?>(nil)
+            let handler = Impatient { job in interruption.withLock { $0 = job.interruption } }
+            try await test.withWorkers([handler]) { _ async throws in
                 let job = try await test.finished(id)
                 #expect(job.state == .failed && job.failure?.code == "job-timeout")
             }
+            #expect(interruption.withLock { $0 } == .timeLimit)
         }
     }
 
@@ -206,6 +209,8 @@ import Testing
 }
 
 @Suite struct CancellationTests {
+    struct End: Error {}
+
     @Test func `a waiting job is cancelled at once, and a finished one does not change`() async throws {
         try await TestQueue.with { test async throws in
             let id = try await test.enqueue(Simple.self, JobOptions(scope: "a"))
@@ -285,6 +290,49 @@ import Testing
                     #expect(job.state == .done && job.attempt == 1 && runs.withLock { $0 } == 2)
                 }
             }
+        }
+    }
+
+    @Test func `a job whose worker is cancelled moves to another instance, whatever its handler throws`() async throws {
+        try await TestQueue.with { test async throws in
+            let id = try await test.enqueue(Simple.self)
+            let interruption = Mutex<JobInterruption?>(nil)
+            let (starts, start) = AsyncStream.makeStream(of: Void.self)
+            let handler = Simple { _, job in
+                start.finish()
+                do { try await Task.sleep(for: .seconds(60)) } catch {
+                    interruption.withLock { $0 = job.interruption }
+                }
+                throw JobFailure(code: "bad-file", detail: "Line 3.")
+            }
+            await #expect(throws: End.self) {
+                try await test.withWorkers([handler]) { _ async throws in
+                    for await _ in starts {}
+                    throw End()
+                }
+            }
+            #expect(interruption.withLock { $0 } == .shutdown)
+            let job = try #require(try await test.queue.job(id, scope: ""))
+            #expect(job.state == .waiting && job.attempt == 0 && job.failure == nil)
+        }
+    }
+
+    @Test func `a handler knows whether its failure ends the job`() async throws {
+        try await TestQueue.with { test async throws in
+            let failure = JobFailure(code: "bad-file", detail: "Line 3.")
+            func isOver(_ interruption: JobInterruption?, attempt: Int = 1, after error: any Error) -> Bool {
+                let claim = ClaimedJob(
+                    id: UUID(), lease: UUID(), kind: Simple.kind, scope: "", parameters: PostgresJSON([]),
+                    attempt: attempt, maximumAttempts: 3)
+                let job = RunningJob(claim, queue: test.queue)
+                if let interruption { job.interrupt(interruption) }
+                return job.isOver(after: error)
+            }
+            #expect(isOver(nil, after: failure) && isOver(nil, attempt: 3, after: End()))
+            #expect(!isOver(nil, after: End()) && !isOver(nil, attempt: 3, after: JobPostponement(by: .zero)))
+            #expect(!isOver(.shutdown, attempt: 3, after: failure) && !isOver(.leaseLost, attempt: 3, after: failure))
+            #expect(isOver(.cancelled, after: End()))
+            #expect(isOver(.timeLimit, attempt: 3, after: End()) && !isOver(.timeLimit, after: failure))
         }
     }
 

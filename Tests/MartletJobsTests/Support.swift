@@ -83,7 +83,10 @@ struct Impatient: JobHandler {
     static let retries = JobRetries(maximumAttempts: 1)
     static let timeLimit: Duration = .milliseconds(100)
 
+    let atItsEnd: @Sendable (RunningJob) -> Void
+
     func run(_ parameters: String, _ job: RunningJob) async throws -> String {
+        defer { atItsEnd(job) }
         try await Task.sleep(for: .seconds(60))
         return parameters
     }

@@ -17,11 +17,11 @@ public protocol JobHandler: Sendable {
     /// Identifies the handler in the table. Must never change.
     static var kind: String { get }
     static var retries: JobRetries { get }
-    /// A longer run is cancelled and counts as failed.
+    /// A longer run is cancelled and counts as failed, with the code `job-timeout`.
     static var timeLimit: Duration { get }
 
-    /// Runs in a task that is cancelled when the job is cancelled, at shutdown, and when the lease is lost. It must
-    /// then return or throw soon.
+    /// Runs in a task that is cancelled when the job is cancelled, at shutdown, when the lease is lost, and at the time
+    /// limit. `job.interruption` says which. The handler must then return or throw soon; what it throws is ignored.
     ///
     /// - Throws: `JobFailure` with a reason that the owner may read, or `JobPostponement` to run later. Any other error
     ///   is logged, and the owner sees only a generic message.

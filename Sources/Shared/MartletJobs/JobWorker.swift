@@ -199,28 +199,29 @@ extension JobWorker {
     }
 
     /// Waits until the handler has ended, even after an interruption, so that the job is not released while it still
-    /// runs.
+    /// runs. How a handler fails after an interruption proves nothing, so only its success counts then.
     private func outcome(of job: RunningJob, _ handler: Handler) async -> Outcome {
-        await withTaskGroup(of: Outcome?.self) { group in
-            group.addTask { await Self.run(job, handler) }
-            group.addTask {
-                for await reason in job.interruptions { return .interrupted(reason) }
-                return nil
-            }
-            group.addTask {
-                do { try await Task.sleep(for: handler.timeLimit) } catch { return nil }
-                return .interrupted(.timeLimit)
-            }
-            var result: Outcome?
-            for await outcome in group {
-                group.cancelAll()
-                switch (outcome, result) {
-                case (.done?, _), (_?, nil): result = outcome
-                default: break
+        // Not a child task: cancelling this one would cancel the handler before the job is interrupted.
+        let run = Task { await Self.run(job, handler) }
+        let outcome = await withTaskCancellationHandler {
+            await withTaskGroup(of: Void.self, returning: Outcome.self) { group in
+                group.addTask {
+                    for await _ in job.interruptions { run.cancel() }
                 }
+                group.addTask {
+                    do { try await Task.sleep(for: handler.timeLimit) } catch { return }
+                    job.interrupt(.timeLimit)
+                }
+                let outcome = await run.value
+                group.cancelAll()
+                return outcome
             }
-            return result ?? .interrupted(.shutdown)
+        } onCancel: {
+            job.interrupt(.shutdown)
+            run.cancel()
         }
+        if case .done = outcome { return outcome }
+        return job.interruption.map { .interrupted($0) } ?? outcome
     }
 
     private static func run(_ job: RunningJob, _ handler: Handler) async -> Outcome {
@@ -229,8 +230,6 @@ extension JobWorker {
         } catch let interruption as JobInterruption {
             return .interrupted(interruption)
         } catch is CancellationError {
-            return .interrupted(.shutdown)
-        } catch let error as PostgresError where error.code == .cancelled && Task.isCancelled {
             return .interrupted(.shutdown)
         } catch {
             return .failed(error)

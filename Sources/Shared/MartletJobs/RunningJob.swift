@@ -32,8 +32,21 @@ public final class RunningJob: Sendable {
     public var attempt: Int { claim.attempt }
     public var isLastAttempt: Bool { claim.attempt >= claim.maximumAttempts }
 
-    /// Why the job must stop; nil while it may continue.
+    /// Why the job must stop; nil while it may continue. Set before the handler's task is cancelled.
     public var interruption: JobInterruption? { state.withLock { $0.interruption } }
+
+    /// Whether the job ends for good if its handler throws this error now. Otherwise the handler runs again, here or in
+    /// another worker, so it must leave what it needs then.
+    public func isOver(after error: any Error) -> Bool {
+        switch interruption {
+        case .cancelled?: return true
+        case .shutdown?, .leaseLost?: return false
+        case .timeLimit?: return isLastAttempt
+        case nil: break
+        }
+        if error is JobPostponement || error is CancellationError { return false }
+        return isLastAttempt || (error as? JobFailure)?.isFinal == true
+    }
 
     /// Reports progress. Cheap to call often: reports that follow too quickly are dropped, unless `isImportant` is set.
     ///
@@ -68,7 +81,7 @@ public final class RunningJob: Sendable {
     public func finish(_ result: some Encodable & Sendable, in transaction: PostgresTransaction) async throws {
         try check()
         let json = PostgresJSON(Array(try JSONEncoder.ofResults.encode(result)))
-        guard try await transaction.execute(queue.completion(claim, json)) == 1 else { throw JobInterruption.leaseLost }
+        guard try await transaction.execute(queue.completion(claim, json)) == 1 else { throw stop(.leaseLost) }
         state.withLock { $0.isFinished = true }
     }
 

@@ -40,9 +40,8 @@ struct BuildIndex: JobHandler {
             try await finish(build, report, job)
             return report
         } catch {
-            // Unless the job was cancelled, another worker continues the build. A worker that ends may cancel the task
-            // before it interrupts the job.
-            if job.interruption.map({ $0 != .cancelled }) ?? Task.isCancelled { throw error }
+            // The job's next attempt continues an interrupted build.
+            guard job.interruption == nil || job.isOver(after: error) else { throw error }
             await Task { try? await drop(build) }.value
             throw (error as? PostgresError).flatMap(Self.failure) ?? error
         }

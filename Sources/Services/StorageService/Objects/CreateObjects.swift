@@ -44,8 +44,8 @@ struct CreateObjects: Endpoint {
         let hasHook = try await before.hasHook(for: [.beforeSave], in: scope)
         if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let documents = hasHook ? try await before.documentsToSave(body, in: scope) : try Documents(body)
-        let current = try await context.refreshed(scope, rights)
-        return try await idempotency.perform(request, body, in: current) { objects in
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            let current = try await context.refreshed(scope, rights)
             envelope.response(try await objects.createAll(documents, in: current), of: scope.space, status: .created)
         }
     }

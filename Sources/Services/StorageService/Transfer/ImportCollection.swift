@@ -40,8 +40,7 @@ struct ImportCollection: JobHandler {
         let isOver =
             switch result {
             case .success: true
-            case .failure(let failure as JobFailure): failure.isFinal
-            case .failure: job.interruption == .cancelled || (job.isLastAttempt && job.interruption == nil)
+            case .failure(let error): job.isOver(after: error)
             }
         // In a new task, because the current one may be cancelled.
         await Task {
