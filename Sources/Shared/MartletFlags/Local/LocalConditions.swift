@@ -35,6 +35,9 @@ public struct LocalConditions {
         }
     }
 
+    /// Whether a device may have another value of the attribute whose hash is asked for.
+    static func differs(_ attribute: JSONValue?) -> Bool { attribute == .string("now") || attribute == .string("user") }
+
     /// Returns the refusals and forgets them.
     mutating func takeRefusals() -> [Refusal] {
         defer { refusals = [] }
@@ -78,6 +81,7 @@ public struct LocalConditions {
         case "$not": return condition(member.value, path, depth, isElement: isElement)
         case "$percent":
             if member.value["hash"] != nil { refuse(path, "Devices do not have the hash sha256.") }
+            if Self.differs(member.value["by"]) { refuse(path.pointer(to: "by"), "Devices do not share by it.") }
             return plain(member.value, path)
         default:
             checkAttribute(member.name, path, isElement)

@@ -60,7 +60,9 @@ extension Experiment {
 }
 
 /// The JSON text of a rule in the form that devices evaluate.
-private enum LocalRule {
+enum LocalRule {
+    /// MartletKit parses 64 levels, and a few are around a flag.
+    static let maximumDepth = 60
     static let nothing = #"{"variations":[]}"#
 
     /// Parts of all subjects, by the hash of an attribute.
@@ -100,6 +102,26 @@ private enum LocalRule {
         members.append(#""variations":[\#(texts.joined(separator: ","))]"#)
         return "{" + members.joined(separator: ",") + "}"
     }
+
+    /// The number of levels of objects and arrays in JSON text.
+    static func depth(of text: String) -> Int {
+        var (depth, deepest) = (0, 0)
+        var (isInString, isEscaped) = (false, false)
+        for byte in text.utf8 {
+            switch byte {
+            case _ where isEscaped: isEscaped = false
+            case UInt8(ascii: "\\"): isEscaped = isInString
+            case UInt8(ascii: "\""): isInString.toggle()
+            case _ where isInString: break
+            case UInt8(ascii: "{"), UInt8(ascii: "["):
+                depth += 1
+                deepest = max(deepest, depth)
+            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
+            default: break
+            }
+        }
+        return deepest
+    }
 }
 
 extension FlagDocumentCompiler {
@@ -116,6 +138,11 @@ extension FlagDocumentCompiler {
         }
         if !compiled.rule.prerequisites.isEmpty {
             refuse("not-local", path.pointer(to: "parentConditions"), "It cannot depend on other flags.")
+        }
+        var attributes = [json["by"], json["hashAttribute"]]
+        if case .array(let filters) = json["filters"] { attributes += filters.map { $0["attribute"] } }
+        if attributes.contains(where: LocalConditions.differs) {
+            refuse("not-local", path, "Devices may have other values of now and user, so it cannot share by them.")
         }
         var condition: JSONValue?
         let name = json["when"] == nil ? "condition" : "when"
