@@ -84,20 +84,22 @@ public struct LocalConditions {
             if Self.differs(member.value["by"]) { refuse(path.pointer(to: "by"), "Devices do not share by it.") }
             return plain(member.value, path)
         default:
-            checkAttribute(member.name, path, isElement)
+            if let reason = Self.reason(against: member.name, isElement) {
+                refuse(path, reason)
+                return .null
+            }
             return value(member.value, path, depth)
         }
     }
 
-    private mutating func checkAttribute(_ name: String, _ path: String, _ isElement: Bool) {
+    /// Why devices cannot test an attribute.
+    private static func reason(against name: String, _ isElement: Bool) -> String? {
+        if name.hasPrefix("$") { return "Devices do not evaluate \(name)." }
         let names = name.split(separator: ".", omittingEmptySubsequences: false)
-        if name.hasPrefix("$") {
-            refuse(path, "Devices do not evaluate \(name).")
-        } else if !isElement, names.first == "now" {
-            refuse(path, "A device's clock may be wrong, so only the server tests now.")
-        } else if !isElement, names.first == "user", names != ["user", "id"] {
-            refuse(path, "Of the signed-in user, devices know only user.id.")
-        }
+        if isElement { return nil }
+        if names.first == "now" { return "A device's clock may be wrong, so only the server tests now." }
+        return names.first == "user" && names != ["user", "id"]
+            ? "Of the signed-in user, devices know only user.id." : nil
     }
 
     private mutating func value(_ json: JSONValue, _ path: String, _ depth: Int) -> JSONValue {
