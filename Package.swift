@@ -57,6 +57,7 @@ let package = Package(
     products: [
         .library(name: "MartletKit", targets: ["MartletKit"]),
         .library(name: "MartletScreens", targets: ["MartletScreens"]),
+        .library(name: "MartletLocalFlags", targets: ["MartletLocalFlags"]),
         .library(name: "MartletAPI", targets: ["MartletAPI"]),
         .library(name: "MartletLogic", targets: ["MartletLogic"]),
     ],
@@ -96,6 +97,8 @@ let package = Package(
         .target(name: "MartletLogic", path: "Sources/Contract/MartletLogic", swiftSettings: settings),
         // The same for plurals. A module of its own, because MartletKit needs nothing else of it.
         .target(name: "MartletPlurals", path: "Sources/Contract/MartletPlurals", swiftSettings: settings),
+        // The same for flags: values, versions, hashes and shares.
+        .target(name: "MartletFlagValues", path: "Sources/Contract/MartletFlagValues", swiftSettings: settings),
 
         // Writes a report when a process dies by a signal; in C, because Swift is not async-signal-safe.
         .target(name: "MartletKitSignals", path: "Sources/MartletKitSignals"),
@@ -109,6 +112,10 @@ let package = Package(
         .target(
             name: "MartletScreens", dependencies: ["MartletKit", "MartletLogic"], path: "Sources/MartletScreens",
             swiftSettings: settings),
+        // Evaluates on the device the flags whose rules the server gives to apps.
+        .target(
+            name: "MartletLocalFlags", dependencies: ["MartletFlagValues", "MartletKit"],
+            path: "Sources/MartletLocalFlags", swiftSettings: settings),
 
         // Apps that use MartletKit alone: read them, run them (`swift run examples`), and tests run them, too.
         .target(
@@ -199,7 +206,7 @@ let package = Package(
 
         // Conditions, buckets, features and experiments: pure functions of the caller's known properties.
         .target(
-            name: "MartletFlags", dependencies: ["MartletCore", "MartletPatterns", crypto],
+            name: "MartletFlags", dependencies: ["MartletCore", "MartletFlagValues", "MartletPatterns", crypto],
             path: "Sources/Shared/MartletFlags", swiftSettings: settings),
 
         // JSON Schema for the documents of collections, and Swift types from it. Pure functions of values.
@@ -404,10 +411,15 @@ let package = Package(
         .testTarget(
             name: "MartletSchemaTests", dependencies: ["MartletCore", "MartletSchema", "MartletTesting"],
             swiftSettings: settings),
-        .testTarget(name: "MartletFlagsTests", dependencies: ["MartletCore", "MartletFlags"], swiftSettings: settings),
+        .testTarget(
+            name: "MartletFlagsTests",
+            dependencies: ["MartletCore", "MartletFlagValues", "MartletFlags", "MartletKit", "MartletLocalFlags"],
+            swiftSettings: settings),
         .testTarget(
             name: "MartletKitTests",
-            dependencies: ["MartletAPI", "MartletKit", "MartletKitSignals", "MartletLogic", "MartletScreens"],
+            dependencies: [
+                "MartletAPI", "MartletKit", "MartletKitSignals", "MartletLocalFlags", "MartletLogic", "MartletScreens",
+            ],
             swiftSettings: settings),
         .testTarget(
             name: "AcceptanceTests", dependencies: ["ExampleApps", "MartletKit"], swiftSettings: settings),

@@ -1,4 +1,5 @@
 import Foundation
+import MartletLocalFlags
 import Testing
 
 @testable import MartletKit
@@ -125,6 +126,75 @@ struct FlagsTests {
         try await eventually("the flags are those of nobody") { martlet.flags.value("who", default: "") == "nobody" }
         #expect(LocalFolder(url: folder).subfolder("flags").names == ["device.json"])
     }
+
+    @Test func `the device evaluates the flags that say so, for the present attributes and user, also offline`()
+        async throws
+    {
+        let (isOnline, isOld) = (Locked(true), Locked(false))
+        let transport = ScriptedTransport { request, _ in
+            guard isOnline.withLock({ $0 }) else { throw MartletError(.notConnected, "") }
+            if request.url.path.hasSuffix("flags/rules") {
+                if isOld.withLock({ $0 }) { return .problem(404, "not-found") }
+                return request.headers["if-none-match"] == "\"r\""
+                    ? HTTPResponse(status: 304) : HTTPResponse(200, Self.rules, ["ETag": "\"r\""])
+            }
+            if request.url.path.hasSuffix("events") { return HTTPResponse(200, ["accepted": 1]) }
+            let flag: JSON = ["type": "string", "value": "server", "variant": "server", "reason": "STATIC"]
+            return HTTPResponse(200, ["flags": ["local": flag, "other": flag]])
+        }
+        let folder = Scratch.folder()
+        func start() throws -> Martlet {
+            let martlet = try Martlet.scripted(transport, folder: folder, change: { $0.analytics.interval = nil })
+            martlet.evaluateFlagsLocally()
+            return martlet
+        }
+        let first = try start()
+        #expect(try await first.flags.refresh())
+        #expect(try await first.flags.refresh() == false)
+        #expect(first.flags.value("other", default: "") == "server")
+        #expect(first.flags.evaluation("local", default: "").reason == .noRule)
+
+        isOnline.withLock { $0 = false }
+        let martlet = try start()
+        martlet.analytics.consent = .granted
+        martlet.flags.attributes = ["plan": "gold"]
+        let gold = martlet.flags.evaluation("local", default: "")
+        #expect(gold.value == "for gold" && gold.variant == "gold" && gold.reason == .rule)
+        let user = try JSON(parsing: Data(#"{"id":"u1"}"#.utf8)).decoded(as: User.self, tolerance: .all)
+        try await martlet.session.begin(
+            Session(
+                user: user, accessToken: "t1", accessTokenExpires: Date().addingTimeInterval(900), refreshToken: "r"))
+        try await eventually("the flag is the user's") { martlet.flags.value("local", default: "") == "for u1" }
+        #expect(martlet.flags.evaluation("local", default: "").reason == .share)
+
+        isOnline.withLock { $0 = true }
+        isOld.withLock { $0 = true }
+        try await martlet.analytics.flush()
+        let events = try transport.sent.filter { $0.url.path.hasSuffix("events") }.flatMap {
+            try JSON(parsing: $0.body ?? Data())["batch"]?.arrayValue ?? []
+        }
+        let viewed = events.filter { $0["event"] == "Experiment Viewed" }.compactMap { $0["properties"] }
+        #expect(viewed == [["flag": "local", "variant": "one"]])
+        // A server that does not know the route evaluates all flags.
+        try await martlet.flags.refresh()
+        #expect(martlet.flags.value("local", default: "") == "server")
+    }
+
+    private static let rules: JSON = [
+        "format": 1, "version": 3,
+        "flags": [
+            "local": [
+                "value": "default", "variant": "default", "reason": "UNKNOWN",
+                "rules": [
+                    [
+                        "condition": ["user.id": "u1"], "attribute": "userId", "seed": "s", "hashVersion": 2,
+                        "ranges": [[0, 1]], "variations": [["value": "for u1", "variant": "one"]],
+                    ],
+                    ["condition": ["plan": "gold"], "variations": [["value": "for gold", "variant": "gold"]]],
+                ],
+            ]
+        ],
+    ]
 
     @Test(.enabled(if: LiveServer.shared != nil))
     func `flags and experiments come from the server, and follow publications`() async throws {

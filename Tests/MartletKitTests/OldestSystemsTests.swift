@@ -12,7 +12,8 @@ struct OldestSystemsTests {
     ]
 
     @Test(arguments: [
-        "MartletKit", "MartletScreens", "Contract/MartletLogic", "Contract/MartletPlurals", "MartletKitSignals",
+        "MartletKit", "MartletScreens", "MartletLocalFlags", "Contract/MartletFlagValues", "Contract/MartletLogic",
+        "Contract/MartletPlurals", "MartletKitSignals",
     ])
     func `what apps link uses no API that their oldest systems lack`(folder: String) throws {
         let root = URL(fileURLWithPath: #filePath).resolvingSymlinksInPath().deletingLastPathComponent()

@@ -29,15 +29,33 @@ public struct FlagEvaluation<Value: Sendable>: Sendable {
     public let reason: Reason
 }
 
+/// A flag with its value for one user and device.
+package struct EvaluatedFlag: Sendable, Equatable {
+    package let value: JSON
+    package let variant: String?
+    package let reason: String
+
+    package init(value: JSON, variant: String?, reason: String) {
+        self.value = value
+        self.variant = variant
+        self.reason = reason
+    }
+}
+
+/// Evaluates flags on the device. It is in `MartletLocalFlags`, because not every app needs the code.
+package protocol FlagEvaluator: Sendable {
+    /// Nil if the server's value counts.
+    ///
+    /// - Parameter context: What the server would get.
+    func evaluate(_ name: String, for context: JSON, userID: String?) -> EvaluatedFlag?
+
+    /// Asks the server for the rules. Returns whether they have changed.
+    func refresh() async throws -> Bool
+}
+
 /// All flags as the server evaluated them for one user and device.
 struct FlagAnswers: Sendable {
-    struct Flag: Sendable, Equatable {
-        let value: JSON
-        let variant: String?
-        let reason: String
-    }
-
-    var flags: [String: Flag] = [:]
+    var flags: [String: EvaluatedFlag] = [:]
     var experiments: [String: String] = [:]
     var entityTag: String?
     /// The context of the request. The entity tag is valid only for the same context.
@@ -48,7 +66,7 @@ struct FlagAnswers: Sendable {
     init(_ json: JSON, entityTag: String?, context: JSON) {
         flags = (json["flags"]?.objectValue ?? [:]).compactMapValues { flag in
             guard let value = flag["value"] else { return nil }
-            return Flag(
+            return EvaluatedFlag(
                 value: value, variant: flag["variant"]?.stringValue, reason: flag["reason"]?.stringValue ?? "UNKNOWN")
         }
         experiments = (json["experiments"]?.objectValue ?? [:]).compactMapValues(\.stringValue)

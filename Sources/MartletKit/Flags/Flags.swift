@@ -8,7 +8,8 @@ extension Martlet {
 /// Values that the server decides by user and device: switches, shares of the users, A/B tests.
 ///
 /// The server evaluates the rules, because they may use what only it knows (roles, profiles). The device keeps the
-/// results. So reading never waits, and a user keeps the variants while offline and after a restart.
+/// results. So reading never waits, and a user keeps the variants while offline and after a restart. With the product
+/// `MartletLocalFlags`, the device evaluates the flags whose rules the server gives to apps.
 ///
 /// ```swift
 /// if martlet.flags.value("new-checkout", default: false) { … }
@@ -26,6 +27,7 @@ public final class Flags: Sendable {
         /// The user to whom the answers belong; nil if nobody was signed in.
         var userID: String?
         var attributes: [String: JSON] = [:]
+        var evaluator: (any FlagEvaluator)?
         /// Whether the app has requested flags. If not, a sign-in makes no call.
         var isInUse = false
         /// The number of the last request, and of the request that the answers belong to.
@@ -39,7 +41,7 @@ public final class Flags: Sendable {
     private let api: APIClient
     private let identity: InstallationIdentity
     private let events: DocumentEvents
-    private let folder: LocalFolder
+    package let folder: LocalFolder
     private let bundled: [String: JSON]
     private let analytics: Analytics
     private let state: Locked<State>
@@ -79,7 +81,10 @@ public final class Flags: Sendable {
     public func evaluation<Value: Decodable & Sendable>(
         _ name: String, default defaultValue: Value
     ) -> FlagEvaluation<Value> {
-        let (flag, userID) = state.withLock { ($0.answers.flags[name], $0.userID) }
+        let (answer, userID, evaluator, attributes) = state.withLock {
+            ($0.answers.flags[name], $0.userID, $0.evaluator, $0.attributes)
+        }
+        let flag = evaluator?.evaluate(name, for: context(attributes), userID: userID) ?? answer
         // Flags have types: "1" is not a boolean, and a value of another type is a mistake in the app.
         if let flag, let value = try? flag.value.decoded(as: Value.self, tolerance: .none) {
             let reason = FlagEvaluation<Value>.Reason(rawValue: flag.reason)
@@ -98,13 +103,15 @@ public final class Flags: Sendable {
     /// Attributes of the user for rules, in addition to those of the device: a plan, for example.
     ///
     /// Once the app has called ``refresh()``, a change makes the client ask the server again. Until the answer arrives,
-    /// and while the device is offline, the values stay as they are.
+    /// and while the device is offline, the values stay as they are, except for flags that the device evaluates.
     public var attributes: [String: JSON] {
         get { state.withLock { $0.attributes } }
         set {
             let asksAgain = state.withLock { state in
-                defer { state.attributes = newValue }
-                return state.isInUse && state.attributes != newValue
+                guard state.attributes != newValue else { return false }
+                state.attributes = newValue
+                if state.evaluator != nil { observers.yield(()) }
+                return state.isInUse
             }
             if asksAgain { Task { await refreshQuietly() } }
         }
@@ -118,6 +125,13 @@ public final class Flags: Sendable {
     /// - Throws: ``MartletError``. The present values are kept.
     @discardableResult
     public func refresh() async throws -> Bool {
+        let haveRulesChanged = try await state.withLock { $0.evaluator }?.refresh() ?? false
+        if haveRulesChanged { observers.yield(()) }
+        let haveAnswersChanged = try await refreshAnswers()
+        return haveRulesChanged || haveAnswersChanged
+    }
+
+    private func refreshAnswers() async throws -> Bool {
         let userID = try await api.session.current()?.user.id
         use(userID)
         let (number, context, known) = state.withLock { state in
@@ -166,6 +180,12 @@ public final class Flags: Sendable {
             continuation.yield()
         }
         return stream
+    }
+
+    /// Lets the device evaluate the flags that the evaluator knows.
+    package func evaluate(with evaluator: any FlagEvaluator) {
+        state.withLock { $0.evaluator = evaluator }
+        observers.yield(())
     }
 
     /// Shows the flags of another user, as they were last known. Returns whether to request new ones.

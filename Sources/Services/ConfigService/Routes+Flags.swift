@@ -8,6 +8,7 @@ extension ConfigService {
         routes.on(EvaluateFlag.route, EvaluateFlag(live: live, experiments: experiments, users: users))
         routes.on(FollowFlags.route, FollowFlags(streams: streams))
         routes.on(EvaluateForApp.route, EvaluateForApp(live: live, experiments: experiments, users: users))
+        routes.on(ReadFlagRules.route, ReadFlagRules(live: live, now: experiments.now))
         routes.on(ImportFirebase.route, ImportFirebase(documents: documents, live: live, kinds: kinds))
     }
 }

@@ -94,6 +94,53 @@ import Testing
         }
     }
 
+    @Test func `an app gets the rules of the flags that devices evaluate, and nothing of the others`() async throws {
+        try await ConfigApp.run { app in
+            let path = "/flags/rules"
+            #expect(try await app.client("GET", path).text == #"{"format":1,"version":null,"flags":{}}"#)
+            let local = """
+                {"flags":{"secret":{"type":"boolean","default":false,"rules":[{"when":"hidden","value":true}]},
+                  "off":{"type":"boolean","default":false,"localEvaluation":true,"enabled":false},
+                  "title":{"type":"string","default":"live","localEvaluation":true,"description":"Ours",
+                    "rules":[{"when":"hidden","value":"ch","percent":50}]}},
+                 "conditions":{"hidden":{"country":"CH"}}}
+                """
+            try #require(try await app.publish(.flags, "default", local).status == 200)
+            let first = try await app.client("GET", path)
+            let own =
+                #"{"condition":{"country":"CH"},"attribute":"id","seed":"title","hashVersion":2,"ranges":[[0.0,0.5]],"#
+                + #""variations":[{"value":"ch","variant":"rule-1"}]}"#
+            #expect(
+                first.text
+                    == #"{"format":1,"version":1,"flags":{"title":{"value":"live","variant":"default","#
+                    + #""reason":"UNKNOWN","rules":[\#(own)]}}}"#, "\(first)")
+            let tag = try #require(first.header("etag"))
+            #expect(try await app.client("GET", path, headers: ["if-none-match": tag]).status == 304)
+
+            // A running experiment comes first. Its variation without a value leaves the decision to the flag's rules.
+            let experiment = """
+                {"title":"Title","state":"draft","unit":"device","appVersion":"2.0","variations":[{"key":"control"},
+                {"key":"b","flags":{"title":"tested"}}]}
+                """
+            try #require(
+                try await app.master("PUT", "/config/experiment/title", experiment, headers: ["if-none-match": "*"])
+                    .status == 201)
+            try #require(try await app.master("POST", "/config/experiment/title/start").status == 200)
+            let second = try await app.client("GET", path, headers: ["if-none-match": tag])
+            let rule = "flags.title.rules.0"
+            #expect(second[rule + ".variations"] == #"[{"variant":"control"},{"value":"tested","variant":"b"}]"#)
+            #expect(second[rule + ".ranges"] == "[[0.0,0.5],[0.5,1.0]]", "\(second)")
+            #expect(second[rule + ".attribute"] == #""deviceId""#)
+            #expect(second[rule + ".condition"] == #"{"$and":[{},{"appVersion":{"$eq":"2.0"}}]}"#, "\(second)")
+            #expect(second["flags.title.rules.1"] == own)
+
+            // The server looks up earlier variations, which devices cannot.
+            let later = experiment.replacing(#""state":"draft""#, with: #""state":"running","phase":1"#)
+            try #require(try await app.publish(.experiment, "title", later).status == 200)
+            #expect(try await app.client("GET", path)["flags"] == "{}")
+        }
+    }
+
     @Test func `an app evaluates flags for the signed-in user`() async throws {
         try await ConfigApp.run { app in
             let path = "/flags/evaluate"

@@ -1,3 +1,5 @@
+public import MartletFlagValues
+
 /// The known attributes of the subject.
 public struct FlagAttributes: Sendable, Hashable, ExpressibleByDictionaryLiteral {
     public var values: [String: FlagValue]

@@ -1,3 +1,5 @@
+public import MartletFlagValues
+
 /// A test of a subject's attributes in GrowthBook's Mongo-like language, compiled once and evaluated often.
 ///
 /// Evaluation cannot fail: missing attributes are null, and values that cannot be compared do not match.

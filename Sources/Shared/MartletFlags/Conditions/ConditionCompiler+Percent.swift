@@ -1,4 +1,5 @@
 import MartletCore
+import MartletFlagValues
 
 extension ConditionCompiler {
     /// Compiles `{"seed": …, "to": 10, "from": 0, "by": "id", "hash": "sha256"}`: the share of subjects between two

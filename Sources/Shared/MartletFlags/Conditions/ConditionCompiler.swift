@@ -1,4 +1,5 @@
 public import MartletCore
+public import MartletFlagValues
 import MartletPatterns
 
 /// Compiles conditions, with the groups and named conditions that they may refer to, and collects the issues it finds.

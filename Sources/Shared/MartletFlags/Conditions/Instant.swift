@@ -1,5 +1,6 @@
 import Foundation
 import MartletCore
+import MartletFlagValues
 
 /// A point in time: a number of seconds since 1970, or an RFC 3339 date or time.
 struct Instant {

@@ -1,3 +1,4 @@
+import MartletFlagValues
 import MartletPatterns
 
 /// A test of one value.

@@ -8,7 +8,17 @@ public struct FlagDocument: Sendable {
     public static let maximumVariants = 50
     public static let maximumGroups = 500
 
-    public enum Kind: String, Sendable, CaseIterable { case boolean, number, string, json }
+    public enum Kind: String, Sendable, CaseIterable {
+        case boolean, number, string, json
+
+        /// Whether a flag of this kind can have the value.
+        public func accepts(_ value: JSONValue) -> Bool {
+            switch (self, value) {
+            case (.boolean, .bool), (.number, .number), (.string, .string), (.json, _): true
+            default: false
+            }
+        }
+    }
 
     public struct Flag: Sendable {
         public let key: String
@@ -19,6 +29,8 @@ public struct FlagDocument: Sendable {
         let variants: [String?]
         /// Whether a rule applies to only a share of the subjects, by rule index.
         let isPartial: [Bool]
+        /// The rules in the form that devices evaluate; nil if only the server evaluates the flag.
+        public let localRules: [String]?
     }
 
     /// In document order.
@@ -54,6 +66,20 @@ public struct FlagDocument: Sendable {
     /// The number of instants that have passed. Together with the version and the attributes it determines the answers.
     public func period(at secondsSince1970: Double) -> Int {
         instants.firstIndex { $0 > secondsSince1970 } ?? instants.count
+    }
+
+    /// The flag as a member `"key":{…}` of a JSON object, in the form that devices evaluate. Nil if only the server
+    /// evaluates it, if it is off, or if MartletKit would refuse the depth of its values.
+    ///
+    /// - Parameter rules: Rules of the same form that come before the flag's own.
+    public func localMember(_ flag: Flag, after rules: [String] = []) -> String? {
+        guard flag.isEnabled, let own = flag.localRules, let feature = features.features[flag.key] else { return nil }
+        let reason = feature.rules.isEmpty ? FlagAnswer.Reason.constant : .unknown
+        let member =
+            JSONValue.quote(flag.key)
+            + #":{"value":\#(feature.defaultValue.text),"variant":\#(JSONValue.quote(flag.defaultVariant)),"#
+            + #""reason":"\#(reason.rawValue)","rules":[\#((rules + own).joined(separator: ","))]}"#
+        return LocalRule.depth(of: member) > LocalRule.maximumDepth ? nil : member
     }
 
     private func answer(_ flag: Flag, _ subject: Subject) -> FlagAnswer {
@@ -102,12 +128,8 @@ public struct FlagAnswer: Sendable {
 
     /// The same flag with an experiment's value instead. Nil if the flag is off or the value has another type.
     public func overridden(by json: JSONValue, variant: String) -> FlagAnswer? {
-        let isOfType =
-            switch (kind, json) {
-            case (.boolean, .bool), (.number, .number), (.string, .string), (.json, _): true
-            default: false
-            }
-        return isOfType && reason != .disabled ? FlagAnswer(key, kind, FeatureValue(json), variant, .split) : nil
+        guard kind.accepts(json), reason != .disabled else { return nil }
+        return FlagAnswer(key, kind, FeatureValue(json), variant, .split)
     }
 
     private init(_ key: String, _ kind: FlagDocument.Kind, _ value: FeatureValue, _ variant: String, _ reason: Reason) {

@@ -1,4 +1,5 @@
 import MartletCore
+import MartletFlagValues
 
 extension FlagDocumentCompiler {
     /// Warns of rules that come after a rule for everyone and so never apply.

@@ -1,4 +1,5 @@
 import MartletCore
+import MartletFlagValues
 
 extension FlagDocumentCompiler {
     struct CompiledRule {

@@ -1,9 +1,12 @@
 public import MartletCore
+import MartletFlagValues
 
 /// Compiles `{"flags":{…},"conditions":{…},"savedGroups":{…}}` and reports everything that is wrong or doubtful in it.
 public struct FlagDocumentCompiler {
     var compiler = FeatureCompiler()
     private var instants: Set<Double> = []
+    var local = LocalConditions()
+    var localSizeInBytes = 0
 
     public init() {}
 
@@ -14,6 +17,7 @@ public struct FlagDocumentCompiler {
         let groups = named("savedGroups", in: document, upTo: FlagDocument.maximumGroups).mapValues(FlagValue.init)
         compiler.conditions = ConditionCompiler(
             named: conditions, groups: groups.compactMapValues(\.list), log: compiler.conditions.log)
+        local = LocalConditions(named: conditions)
         for name in groups.keys.sorted() where groups[name]?.list == nil {
             error("wrong-type", "/savedGroups".pointer(to: name), "A group must be a list.")
         }
@@ -51,7 +55,9 @@ public struct FlagDocumentCompiler {
 
     private mutating func compileFlag(_ key: String, _ json: JSONValue, _ path: String) -> (FlagDocument.Flag, Feature)
     {
-        allow(["type", "default", "description", "enabled", "variants", "schema", "rules", "tags"], in: json, path)
+        allow(
+            ["type", "default", "description", "enabled", "variants", "schema", "rules", "tags", "localEvaluation"],
+            in: json, path)
         _ = compiler.text(json, "description", path)
         let kind = kind(json, path)
         var check = FlagValueCheck(kind: kind)
@@ -68,6 +74,8 @@ public struct FlagDocumentCompiler {
         var feature = Feature(defaultValue: FeatureValue(value))
         var names: [String?] = []
         var isPartial: [Bool] = []
+        var localRules: [String]? = compiler.boolean(json, "localEvaluation", path) == true ? [] : nil
+        if localRules != nil { countLocal(feature.defaultValue.text, of: key, path) }
         let rules = compiler.elements(json["rules"], path.pointer(to: "rules"))
         limit(rules.count, FlagDocument.maximumRules, path.pointer(to: "rules"), "rules")
         for (index, rule) in rules.prefix(FlagDocument.maximumRules).enumerated() {
@@ -76,6 +84,7 @@ public struct FlagDocumentCompiler {
             names.append(compiled.variant)
             isPartial.append(compiled.isPartial)
             feature.rules.append(compiled.rule)
+            localRules?.append(localRule(compiled, rule, of: key, at: index, path))
         }
         checkReach(feature.rules, path.pointer(to: "rules"))
         let name =
@@ -83,7 +92,7 @@ public struct FlagDocumentCompiler {
         let flag = FlagDocument.Flag(
             key: key, kind: kind, isEnabled: compiler.boolean(json, "enabled", path) ?? true, defaultVariant: name,
             variants: names,
-            isPartial: isPartial)
+            isPartial: isPartial, localRules: localRules)
         return (flag, feature)
     }
 

@@ -1,5 +1,6 @@
 import Foundation
 import MartletCore
+import MartletFlagValues
 import MartletPatterns
 
 /// A check of values: the part of JSON Schema (2020-12) that documents of parameters use.

@@ -1,3 +1,5 @@
+public import MartletFlagValues
+
 extension Evaluation {
     /// GrowthBook's `runExperiment`, in the same order, without the steps that only apply to browsers.
     mutating func run(_ experiment: Experiment, for feature: String?) -> ExperimentResult {

@@ -1,4 +1,5 @@
 import MartletCore
+public import MartletFlagValues
 
 /// A test of variations against each other: its participants and their assignment.
 public struct Experiment: Sendable {

@@ -1,3 +1,5 @@
+public import MartletFlagValues
+
 /// A value looked up by key: the first rule that applies decides, otherwise the default.
 public struct Feature: Sendable {
     public var defaultValue: FeatureValue

@@ -1,4 +1,5 @@
 import MartletCore
+import MartletFlagValues
 
 /// Members by type: nil if missing; a member of another type is reported as an issue.
 extension FeatureCompiler {

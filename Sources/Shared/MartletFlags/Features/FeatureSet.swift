@@ -1,3 +1,5 @@
+import MartletFlagValues
+
 /// Features that may depend on each other, ready to be evaluated (GrowthBook's `evalFeature`).
 public struct FeatureSet: Sendable {
     public var features: [String: Feature]

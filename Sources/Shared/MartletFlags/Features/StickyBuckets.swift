@@ -1,3 +1,5 @@
+import MartletFlagValues
+
 /// The variations assigned earlier, by hashed value. Subjects keep them when weights or conditions change.
 public struct StickyBuckets: Sendable, Equatable {
     public struct Document: Sendable, Equatable {

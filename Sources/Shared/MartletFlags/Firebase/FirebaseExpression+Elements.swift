@@ -1,5 +1,6 @@
 import Foundation
 import MartletCore
+import MartletFlagValues
 import MartletPatterns
 
 extension FirebaseExpression {

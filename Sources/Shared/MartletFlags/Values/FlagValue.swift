@@ -1,17 +1,8 @@
 public import MartletCore
+// Everything that uses the engine uses its values.
+@_exported public import MartletFlagValues
 
-/// A value in conditions: an attribute of the subject, or the value it is compared with.
-///
-/// Numbers are doubles, as in GrowthBook's own evaluation. The value of a flag is a `FeatureValue`, which keeps all
-/// digits.
-public enum FlagValue: Sendable, Hashable {
-    case null
-    case bool(Bool)
-    case number(Double)
-    case string(String)
-    case array([FlagValue])
-    case object([String: FlagValue])
-
+extension FlagValue {
     /// If a name occurs twice, the last one counts.
     public init(_ json: JSONValue) {
         self =
@@ -24,20 +15,6 @@ public enum FlagValue: Sendable, Hashable {
             case .object(let members):
                 .object(Dictionary(members.map { ($0.name, FlagValue($0.value)) }, uniquingKeysWith: { $1 }))
             }
-    }
-
-    /// A member by name, an element by index or the `length` of an array; null if missing.
-    subscript(name: String) -> FlagValue {
-        switch self {
-        case .object(let members): members[name] ?? .null
-        case .array(let elements):
-            if let index = Int(name), elements.indices.contains(index) {
-                elements[index]
-            } else {
-                name == "length" ? .number(Double(elements.count)) : .null
-            }
-        default: .null
-        }
     }
 }
 

@@ -78,6 +78,11 @@ export function FlagEditor(
                   change={(words) => setText(pretty(withMember(shown, "description", words || undefined)))}
                   isOptional />
               )}
+              <Check
+                label={t("Devices evaluate this flag, too")}
+                value={shown.localEvaluation === true}
+                change={(isLocal) => setText(pretty(withMember(shown, "localEvaluation", isLocal || undefined)))}
+                hint={t("Everybody with the app's key and secret can then read its rules.")} />
               <Variants flag={shown} change={(next) => setText(pretty(next))} />
               <Rules flag={shown} change={(next) => setText(pretty(next))} document={document} />
             </fieldset>

@@ -11,6 +11,7 @@ export interface Flag extends Members {
   default?: unknown;
   description?: string;
   enabled?: boolean;
+  localEvaluation?: boolean;
   rules?: unknown[];
 }
 

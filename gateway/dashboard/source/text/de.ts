@@ -417,6 +417,7 @@ export const de = {
   "Device": "Gerät",
   "Devices": "Geräte",
   "devices": "Geräte",
+  "Devices evaluate this flag, too": "Auch Geräte werten dieses Flag aus",
   "Different shares": "Verschiedene Anteile",
   "Disable": "Sperren",
   "Disabled": "Gesperrt",
@@ -487,6 +488,8 @@ export const de = {
     "Alle, die die Analytik dieser App lesen dürfen, sehen sie.",
   "Everybody with an id takes part, unless a condition or a share leaves them out.":
     "Alle mit einer ID nehmen teil, außer eine Bedingung oder ein Anteil schließt sie aus.",
+  "Everybody with the app's key and secret can then read its rules.":
+    "Wer Schlüssel und Geheimnis der App hat, kann dann seine Regeln lesen.",
   "Everybody.": "Alle.",
   "Everything": "Alles",
   "Expected effect, in percent": "Erwarteter Effekt in Prozent",

@@ -162,7 +162,7 @@ struct EvaluateForApp: Endpoint {
 
 extension Response {
     /// The answer that `body` makes, or 304 without calling `body` if the client has it already.
-    fileprivate static func evaluated(_ tag: EntityTag, to request: Request, _ body: () -> String) throws -> Response {
+    static func evaluated(_ tag: EntityTag, to request: Request, _ body: () -> String) throws -> Response {
         // Clients of the protocol may send a tag without quotes; such a tag matches nothing.
         let known = request.headers[.ifNoneMatch].flatMap { try? EntityTag.list($0) } ?? []
         let headers: HTTPFields = [.eTag: tag.header, .cacheControl: "private, no-cache"]

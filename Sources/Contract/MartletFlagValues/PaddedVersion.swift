@@ -3,19 +3,19 @@
 ///
 /// GrowthBook's `paddedVersionString`: the parts between `.` and `-`, numbers padded to five digits. `~` follows three
 /// parts without a pre-release.
-struct PaddedVersion: Sendable, Hashable {
+package struct PaddedVersion: Sendable, Hashable {
     /// UTF-16 code units, because JavaScript compares by them.
-    let units: [UInt16]
+    package let units: [UInt16]
 
     /// Anything but a number or a non-empty string counts as version 0.
-    init(_ value: FlagValue) {
+    package init(_ value: FlagValue) {
         switch value {
         case .number, .string: self.init(value.text)
         default: self.init("0")
         }
     }
 
-    init(_ text: String) {
+    package init(_ text: String) {
         var units: [UInt16] = []
         var parts = 0
         func add(_ part: some BidirectionalCollection<UInt16>) {
@@ -35,7 +35,9 @@ struct PaddedVersion: Sendable, Hashable {
         self.units = units
     }
 
-    func isOrdered(_ comparison: Comparison, _ other: PaddedVersion) -> Bool { comparison.holds(units, other.units) }
+    package func isOrdered(_ comparison: Comparison, _ other: PaddedVersion) -> Bool {
+        comparison.holds(units, other.units)
+    }
 
     /// Strips one leading `v` only.
     private static func isLeadingV(in text: String) -> (UInt16) -> Bool {

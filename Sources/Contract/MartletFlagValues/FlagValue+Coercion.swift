@@ -3,7 +3,7 @@ import Foundation
 /// JavaScript's conversions and comparisons (ECMA-262 §7.1, §7.2), which GrowthBook's published test cases rely on.
 extension FlagValue {
     /// ToBoolean.
-    var isTruthy: Bool {
+    package var isTruthy: Bool {
         switch self {
         case .null: false
         case .bool(let value): value
@@ -14,7 +14,7 @@ extension FlagValue {
     }
 
     /// ToString.
-    var text: String {
+    package var text: String {
         switch self {
         case .null: "null"
         case .bool(let value): value ? "true" : "false"
@@ -26,7 +26,7 @@ extension FlagValue {
     }
 
     /// ToNumber.
-    var number: Double {
+    package var number: Double {
         switch self {
         case .null: 0
         case .bool(let value): value ? 1 : 0
@@ -38,7 +38,7 @@ extension FlagValue {
     }
 
     /// The name of the type in `$type`, as `typeof` and `Array.isArray` determine it.
-    var typeName: String {
+    package var typeName: String {
         switch self {
         case .null: "null"
         case .bool: "boolean"
@@ -50,7 +50,7 @@ extension FlagValue {
     }
 
     /// `===`. Arrays and objects are never equal, because JavaScript compares them by identity.
-    func isStrictlyEqual(to other: FlagValue) -> Bool {
+    package func isStrictlyEqual(to other: FlagValue) -> Bool {
         switch (self, other) {
         case (.array, _), (.object, _): false
         default: self == other
@@ -59,7 +59,7 @@ extension FlagValue {
 
     /// `<`, `<=`, `>`, `>=`: two strings by UTF-16 code units, all other values as numbers. Comparisons with NaN are
     /// false.
-    func isOrdered(_ comparison: Comparison, _ other: FlagValue) -> Bool {
+    package func isOrdered(_ comparison: Comparison, _ other: FlagValue) -> Bool {
         if case .string(let left) = primitive, case .string(let right) = other.primitive {
             return comparison.holds(left.utf16, right.utf16)
         }
@@ -88,10 +88,10 @@ extension FlagValue {
 }
 
 /// An ordering operator of a condition.
-enum Comparison: Sendable {
+package enum Comparison: Sendable {
     case less, lessOrEqual, greater, greaterOrEqual
 
-    func holds(_ left: Double, _ right: Double) -> Bool {
+    package func holds(_ left: Double, _ right: Double) -> Bool {
         switch self {
         case .less: left < right
         case .lessOrEqual: left <= right
@@ -100,7 +100,7 @@ enum Comparison: Sendable {
         }
     }
 
-    func holds<Units: Sequence<UInt16>>(_ left: Units, _ right: Units) -> Bool {
+    package func holds<Units: Sequence<UInt16>>(_ left: Units, _ right: Units) -> Bool {
         switch self {
         case .less: left.lexicographicallyPrecedes(right)
         case .lessOrEqual: !right.lexicographicallyPrecedes(left)

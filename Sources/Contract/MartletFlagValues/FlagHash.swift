@@ -1,5 +1,3 @@
-import Crypto
-
 /// Maps a value to a position in the interval from 0 to 1, identically in all SDKs (GrowthBook's `hash`).
 public enum FlagHash: Int, Sendable, Hashable {
     /// The first version, which is biased; kept for experiments that already use it.
@@ -24,15 +22,6 @@ public enum FlagHash: Int, Sendable, Hashable {
             outer.addDecimal(inner.state)
             return Double(outer.state % 10_000) / 10_000
         }
-    }
-
-    /// The position for Firebase's percent conditions, 0 to 99,999,999 millionths of a percent: the SHA-256 of
-    /// `seed.value` as one big number, modulo 10^8.
-    public static func microPercent(of value: String, seed: String) -> Int {
-        var hash = SHA256()
-        if !seed.isEmpty { hash.update(data: Array((seed + ".").utf8)) }
-        hash.update(data: Array(value.utf8))
-        return hash.finalize().reduce(0) { ($0 << 8 | Int($1)) % 100_000_000 }
     }
 }
 
