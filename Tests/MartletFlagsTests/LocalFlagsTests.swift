@@ -34,7 +34,7 @@ struct LocalFlagsTests {
         for _ in 0..<150 {
             let document = random.document()
             let (flags, issues) = try FlagDocumentTests.compile(document)
-            try #require(issues.filter(\.isError) == [], "\(document)")
+            try #require(issues.filter { $0.isError } == [], "\(document)")
             let device = try Self.device(flags)
             for _ in 0..<8 {
                 let attributes = random.attributes()
