@@ -398,6 +398,29 @@ import Testing
         }
     }
 
+    @Test func `the rules of a collection that another copy has just dropped allow nothing any more`() async throws {
+        let app = try await StorageApp.withDefaultAccess()
+        let copy = app.anotherCopy()
+        let client = try await ServiceClient(copy).acting(as: app.principal(.client))
+        let write = #"{"method":"POST","path":"storage/Note","body":{}}"#
+        let calls: [(path: String, body: String, key: String?)] = [
+            ("/storage/Note", "{}", nil), ("/storage/Note", "{}", "a"), ("/storage/all/Note", "[{}]", nil),
+            ("/storage/batch", #"{"requests":[\#(write)]}"#, nil),
+            ("/storage/batch", #"{"transaction":true,"requests":[\#(write)]}"#, nil),
+            ("/storage/batch", #"{"transaction":true,"requests":[\#(write)]}"#, "b"),
+        ]
+        for (path, body, key) in calls {
+            try await app.set(#"{"rules":{"create":["*"]}}"#, on: "Note")
+            copy.rights.forgetAll()
+            _ = try await copy.rights.rights(of: app.principal(.client), in: app.space())
+            #expect(try await app.master.delete("/collections/Note").status == 204)
+            let headers = key.map { ["Idempotency-Key": $0] } ?? [:]
+            let answer = try await client.send("POST", path, body, headers: headers)
+            #expect(answer.status == 403 || answer["data.0.status"] == "403", "\(path): \(answer)")
+            #expect(try await app.master.get("/storage/Note")["count"] == "0", "\(path)")
+        }
+    }
+
     @Test func `clients and users cannot manage rights`() async throws {
         let app = try await StorageApp()
         for (client, refusal) in [(app.client, ErrorCode.invalidToken), (app.acting(as: .ada), .forbidden)] {

@@ -72,9 +72,12 @@ struct Batch: Sendable {
             var scope = QueryScope(space: space, collection: item.collection, rights: rights)
             do {
                 let item = try await before.callHooks(for: item, in: scope, until: deadline)
-                if !self.rights.isCurrent(rights) { rights = try await currentRights() }
-                scope.rights = rights
-                outcomes.append(try await run(item, scope, objects))
+                outcomes.append(
+                    try await objects.repeatingAfterDrop(in: space) {
+                        if !self.rights.isCurrent(rights) { rights = try await currentRights() }
+                        scope.rights = rights
+                        return try await run(item, scope, objects)
+                    })
             } catch let problem as ServiceError where problem.isCallersFault || problem.code == .hookFailed {
                 let body = try await problem.response(requestID: requestID).wholeBody()
                 outcomes.append(Outcome(status: problem.code.status, body: body))

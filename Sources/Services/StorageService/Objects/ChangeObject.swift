@@ -41,8 +41,8 @@ struct ChangeObject: Endpoint {
         if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let write = BeforeHooks.Write.change(id, sent, isUpsert: isUpsert && precondition == nil)
         let document = hasHook ? try await before.documentToSave(write, sent, in: scope) : sent
-        let current = try await context.refreshed(scope, rights)
-        return try await idempotency.perform(request, body, in: current) { objects in
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            let current = try await context.refreshed(scope, rights)
             if let written = try await objects.change(id, by: document, if: precondition, in: current) {
                 return try .object(written)
             }

@@ -43,8 +43,8 @@ struct CreateObject: Endpoint {
         if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let write = BeforeHooks.Write.create(sent, mustBeNew: mustBeNew)
         let document = hasHook ? try await before.documentToSave(write, sent, in: scope) : sent
-        let current = try await context.refreshed(scope, rights)
-        return try await idempotency.perform(request, body, in: current) { objects in
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            let current = try await context.refreshed(scope, rights)
             let written = try await objects.create(document, mustBeNew: mustBeNew, in: current)
             return try .object(written, status: written.isNew ? .created : .ok)
         }

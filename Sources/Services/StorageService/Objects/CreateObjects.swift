@@ -44,9 +44,10 @@ struct CreateObjects: Endpoint {
         let hasHook = try await before.hasHook(for: [.beforeSave], in: scope)
         if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let documents = hasHook ? try await before.documentsToSave(body, in: scope) : try Documents(body)
-        let current = try await context.refreshed(scope, rights)
-        return try await idempotency.perform(request, body, in: current) { objects in
-            envelope.response(try await objects.createAll(documents, in: current), of: scope.space, status: .created)
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            let current = try await context.refreshed(scope, rights)
+            let page = try await objects.createAll(documents, in: current)
+            return envelope.response(page, of: scope.space, status: .created)
         }
     }
 }

@@ -34,8 +34,8 @@ struct DeleteObject: Endpoint {
             if let earlier = try await idempotency.earlier(request, ByteBuffer(), in: scope) { return earlier }
             _ = try await before.callHooks(for: .delete(id), in: scope)
         }
-        let current = try await context.refreshed(scope, rights)
-        return try await idempotency.perform(request, ByteBuffer(), in: current) { objects in
+        return try await idempotency.perform(request, ByteBuffer(), in: scope) { objects in
+            let current = try await context.refreshed(scope, rights)
             guard try await objects.delete(id, if: precondition, in: current) else {
                 throw ServiceError(.objectNotFound)
             }

@@ -25,13 +25,17 @@ struct Idempotency: Sendable {
 
     /// Runs `write` once per key, and passes it the store in a transaction. Without a key, passes the store itself.
     ///
+    /// - Parameter write: Runs again if it fails because the collection was dropped, so it must read the caller's
+    ///   rights itself, unless they are current.
     /// - Throws: The errors of `write`; `invalid-parameter`; `idempotency-key-reused` if the key was used for
     ///   another request.
     func perform(
         _ request: Request, _ body: ByteBuffer, in scope: QueryScope,
         _ write: @Sendable (ObjectStore) async throws -> Response
     ) async throws -> Response {
-        guard let key = request.headers[Self.header] else { return try await write(objects) }
+        guard let key = request.headers[Self.header] else {
+            return try await objects.repeatingAfterDrop(in: scope.space) { try await write(objects) }
+        }
         try Self.check(key)
         let digest = Self.digest(request, body)
         let caller = Self.caller(scope)
@@ -39,7 +43,7 @@ struct Idempotency: Sendable {
             return try await performOnce(key, caller, digest, in: scope, write)
         } catch let error as PostgresError where error.isUndefinedTable || error.isInFailedTransaction {
             try await collections.create(scope.collection, of: scope.space)
-            // As in `ObjectStore`, another copy may have dropped the collection.
+            // As in `repeatingAfterDrop`.
             objects.rights.forget(scope.space)
             return try await performOnce(key, caller, digest, in: scope, write)
         }

@@ -791,7 +791,21 @@ struct ObjectStore: Sendable {
         }
     }
 
-    /// Runs a statement that may add objects to a table, which is created if it does not exist.
+    /// Runs a write; once more if it fails because another copy has dropped the collection, and with it the rules that
+    /// allowed the write.
+    ///
+    /// - Parameter write: Reads the caller's rights, unless they are current.
+    func repeatingAfterDrop<T: Sendable>(in space: AppSchema, _ write: () async throws -> T) async throws -> T {
+        do {
+            return try await write()
+        } catch let error as PostgresError where error.isUndefinedTable {
+            rights.forget(space)
+            return try await write()
+        }
+    }
+
+    /// Runs a statement that may add objects to a table. Creates the table if it does not exist, unless the rights
+    /// contain rules of the collection: they were dropped with it, so they no longer allow anything.
     ///
     /// - Throws: `object-quota-exceeded`.
     private func writing(to scope: QueryScope, _ statement: () throws -> PostgresQuery) async throws -> PostgresRows {
@@ -799,7 +813,9 @@ struct ObjectStore: Sendable {
         try await spaces.prepare(scope.space)
         do {
             return try await run(try statement(), in: scope.space)
-        } catch let error as PostgresError where error.isUndefinedTable && transaction == nil {
+        } catch let error as PostgresError
+            where error.isUndefinedTable && transaction == nil && scope.rights.rules(of: scope.collection) == nil
+        {
             try await collections.create(scope.collection, of: scope.space)
             // Another copy may have dropped the collection, whose fields must not count as known in the new one.
             rights.forget(scope.space)

@@ -39,8 +39,8 @@ struct RemoveObject: Endpoint {
             if let earlier = try await idempotency.earlier(request, ByteBuffer(), in: scope) { return earlier }
             _ = try await before.callHooks(for: .remove(id), in: scope)
         }
-        let current = try await context.refreshed(scope, rights)
-        return try await idempotency.perform(request, ByteBuffer(), in: current) { objects in
+        return try await idempotency.perform(request, ByteBuffer(), in: scope) { objects in
+            let current = try await context.refreshed(scope, rights)
             guard let removed = try await objects.remove(id, if: precondition, in: current) else {
                 throw ServiceError(.objectNotFound)
             }

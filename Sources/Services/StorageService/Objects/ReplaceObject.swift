@@ -39,8 +39,8 @@ struct ReplaceObject: Endpoint {
         let hasHook = try await before.hasHook(for: [.beforeSave], in: scope)
         if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let document = hasHook ? try await before.documentToSave(.replace(id, sent), sent, in: scope) : sent
-        let current = try await context.refreshed(scope, rights)
-        return try await idempotency.perform(request, body, in: current) { objects in
+        return try await idempotency.perform(request, body, in: scope) { objects in
+            let current = try await context.refreshed(scope, rights)
             guard let written = try await objects.replace(id, with: document, if: precondition, in: current) else {
                 throw ServiceError(.objectNotFound)
             }

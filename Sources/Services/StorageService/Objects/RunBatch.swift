@@ -77,10 +77,10 @@ struct RunBatch: Endpoint {
         let hasHook = try await batch.hasHook(for: items, in: space, with: rights)
         if hasHook, let earlier = try await idempotency.earlier(request, body, in: scope) { return earlier }
         let writes = hasHook ? try await batch.callHooks(for: items, in: space, with: rights) : items
-        // Rights may have changed during the calls of hooks.
-        let latest = self.rights.isCurrent(rights) ? rights : try await currentRights()
         return try await idempotency.perform(request, body, in: scope) { objects in
-            Self.response(
+            // Rights may have changed during the calls of hooks.
+            let latest = self.rights.isCurrent(rights) ? rights : try await currentRights()
+            return Self.response(
                 try await batch.runAll(writes, in: space, with: latest, objects, currentRights: currentRights))
         }
     }
