@@ -34,7 +34,10 @@ import Testing
 
     @Test func `An experiment is started, stopped, restarted and decided`() async throws {
         try await Self.run { app in
-            let started = try await app.master("POST", Self.path + "/start", #"{"note":"Go"}"#)
+            let start = Self.path + "/start"
+            let outdated = try await app.master("POST", start, headers: ["if-match": #""2""#])
+            #expect(outdated.isProblem(.preconditionFailed), "\(outdated)")
+            let started = try await app.master("POST", start, #"{"note":"Go"}"#, headers: ["if-match": #""1""#])
             #expect(started.status == 200 && started["version"] == "1" && started["note"] == #""Go""#, "\(started)")
             let running = try #require(try await Self.experiment(app))
             #expect(running.state == .running && running.start != nil)

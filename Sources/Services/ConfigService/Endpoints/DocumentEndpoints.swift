@@ -210,7 +210,7 @@ struct CheckDraft: Endpoint {
         ],
         answers: [
             .answer(
-                200, "The errors and warnings of the draft.",
+                200, "The revision of the draft, and its errors and warnings.",
                 .json(
                     .object(
                         [
@@ -227,12 +227,12 @@ struct CheckDraft: Endpoint {
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let (key, _) = try context.managed(kinds, may: .read)
         let space = try context.space
-        guard let kind = kinds[key.kind], let draft = try await documents.read(key, in: space)?.draft else {
-            throw ServiceError(.documentNotFound)
-        }
+        guard let kind = kinds[key.kind], let document = try await documents.read(key, in: space),
+            let draft = document.draft
+        else { throw ServiceError(.documentNotFound) }
         let findings = kind.check(
             try JSONValue(parsing: draft.utf8), named: key.name, in: try await live.current(space))
-        return .json(#"{"findings":\#(findings.limited.json.text)}"#)
+        return .json(#"{"revision":\#(document.revision),"findings":\#(findings.limited.json.text)}"#)
     }
 }
 

@@ -6,7 +6,8 @@ import MartletHTTP
 import MartletPostgres
 
 /// Publishes the draft with the state `running`, in one transaction. The start is set to now if the draft has none. The
-/// draft is refused if it has errors, a pinned version does not exist, or another experiment uses the same units.
+/// draft is refused if it has errors, a pinned version does not exist, or another experiment uses the same units. With
+/// `If-Match`, the experiment starts only if its draft has not changed since the caller read it.
 struct StartExperiment: Endpoint {
     static let route = Route(
         .post, "/config/{kind}/{name}/start", "startExperiment",
@@ -15,6 +16,7 @@ struct StartExperiment: Endpoint {
         parameters: [
             .experimentKind,
             .experimentName,
+            .header("If-Match", .string, "The draft's `ETag`, or `*` for any."),
         ],
         body: .json(
             .object(
@@ -27,6 +29,7 @@ struct StartExperiment: Endpoint {
         errors: [
             404: "There is no such experiment (`document-not-found`).",
             409: "The experiment is running or decided, or its end has passed (`conflict`).",
+            412: "The draft does not meet `If-Match` (`precondition-failed`).",
             422: "The draft has errors: see `findings` (`document-refused`). Nothing was published.",
         ])
 
