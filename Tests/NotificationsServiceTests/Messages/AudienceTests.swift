@@ -48,6 +48,23 @@ struct AudienceTests {
         }
     }
 
+    @Test func `an audience that could not be read again is not stored`() throws {
+        func names(_ count: Int) -> [String] { (0..<count).map { "u\($0)" } }
+        var audience = Audience(channels: ["news"], exceptUsers: names(Audience.maximumExceptUsers))
+        #expect(try Audience(audience.json) == audience)
+        try audience.check()
+        audience.exceptUsers.append("one more")
+        var refusal = #expect(throws: ServiceError.self) { try audience.check() }
+        #expect(refusal?.code == .invalidBody && refusal?.field == "except")
+        audience = Audience(channels: names(Audience.maximumChannels + 1))
+        refusal = #expect(throws: ServiceError.self) { try audience.check() }
+        #expect(refusal?.field == "channels")
+        let pointers: [JSONValue] = ["", "\0", String(repeating: "x", count: 201), "ann"].map { id in
+            .object([.init("__type", .string("Pointer")), .init("objectId", .string(id))])
+        }
+        #expect(RecipientLookUp.ids(pointers + [.string("ben"), .string(""), .null]) == ["ann", "ben"])
+    }
+
     @Test func `a Live Activity is sent only where it was started, and nothing else is sent there`() async throws {
         try await NotificationsApp.run { app in
             try await app.install(Self.installations)

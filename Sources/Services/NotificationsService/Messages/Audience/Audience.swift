@@ -14,9 +14,9 @@ struct Audience: Sendable, Equatable {
     static let maximumInstallations = 1_000
     static let maximumUsers = 1_000
     static let maximumChannels = 100
-    /// The limit for excluded users. A rule's message to channels excludes up to 10,000 users, and up to 10,000 to whom
-    /// the rule also sends directly.
-    static let maximumExceptUsers = 20_000
+    /// The limit for excluded users. A rule's message to channels excludes the users whom the rule excludes, those who
+    /// have blocked the actor, and those to whom the rule also sends directly: up to 10,000 of each.
+    static let maximumExceptUsers = 30_000
     /// The maximum size of a channel name or user id, in bytes.
     static let maximumNameLength = 200
 
@@ -82,7 +82,9 @@ extension Audience {
         try check()
     }
 
-    /// - Throws: `invalid-body` when no recipient is named, `invalid-filter`.
+    /// Checks an audience before it is stored. One that exceeds a limit could not be read again.
+    ///
+    /// - Throws: `invalid-body` when no recipient is named or too many are, `invalid-filter`.
     func check() throws {
         let namesRecipients =
             isEveryone || installations != nil || users != nil || channels != nil || platforms != nil || segment != nil
@@ -99,8 +101,14 @@ extension Audience {
         if installations?.isEmpty == true {
             throw ServiceError(.invalidBody, "Expected at least one element.", field: "installations")
         }
-        if users.map({ $0.count > Self.maximumUsers }) == true {
-            throw ServiceError(.invalidBody, "Expected at most \(Self.maximumUsers) users.", field: "users")
+        let limits = [
+            ("installations", installations?.count ?? 0, Self.maximumInstallations),
+            ("users", users?.count ?? 0, Self.maximumUsers),
+            ("channels", channels?.count ?? 0, Self.maximumChannels),
+            ("except", exceptUsers.count, Self.maximumExceptUsers),
+        ]
+        for (name, count, limit) in limits where count > limit {
+            throw ServiceError(.invalidBody, "Expected at most \(limit) elements, found \(count).", field: name)
         }
         if let condition { _ = try AudienceCondition(condition) }
     }

@@ -133,14 +133,14 @@ final class RecipientLookUp {
 
     // MARK: Values
 
-    /// The user ids in values: strings, and pointers to users.
-    private static func ids(_ values: [JSONValue]) -> [String] {
+    /// The user ids in values: strings, and pointers to users. Leaves out what an `Audience` cannot contain.
+    static func ids(_ values: [JSONValue]) -> [String] {
         values.compactMap { value in
-            switch value {
-            case .string(let id): id.isEmpty || id.utf8.count > 200 || id.utf8.contains(0) ? nil : id
-            case .object: if case .string(let id) = value["objectId"] ?? value["_id"] { id } else { nil }
-            default: nil
-            }
+            let id: JSONValue? = if case .object = value { value["objectId"] ?? value["_id"] } else { value }
+            guard case .string(let text)? = id, (1...Audience.maximumNameLength).contains(text.utf8.count),
+                !text.utf8.contains(0)
+            else { return nil }
+            return text
         }
     }
 
