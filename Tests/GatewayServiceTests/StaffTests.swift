@@ -3,6 +3,7 @@ import Foundation
 import MartletAPI
 import MartletCore
 import NIOHTTP1
+import Synchronization
 import Testing
 
 @testable import GatewayService
@@ -49,8 +50,11 @@ import Testing
     }
 
     /// Runs with a ring that has the key and Ada.
-    private func withAda(_ body: @Sendable (TestGateway) async throws -> Void) async throws {
-        try await withGateway { test in
+    private func withAda(
+        configure: (inout GatewayConfiguration) -> Void = { _ in },
+        _ body: @Sendable (TestGateway) async throws -> Void
+    ) async throws {
+        try await withGateway(configure: configure) { test in
             test.auth.publish {
                 $0.signingKeys = [
                     .init(id: "k1", publicKey: Base64URL.encode(Self.key.publicKey.x963Representation), expires: nil)
@@ -103,6 +107,21 @@ import Testing
                     == 400)
             #expect(try await status(test, Self.request(nil, "/admin/apps/gamma/storage")) == 401)
             #expect(test.upstream.arrivals.count == before)
+        }
+    }
+
+    @Test func `The line of a staff request names the member, and no app if there is none`() async throws {
+        let lines = Mutex<[UInt8]>([])
+        try await withAda(configure: {
+            $0.logsRequests = true
+            $0.requestLines = { bytes in lines.withLock { $0 += bytes } }
+        }) { test in
+            #expect(try await status(test, Self.request(try Self.token(), headers: ["X-Request-Id: req-1"])) == 200)
+            await eventually { lines.withLock { String(decoding: $0, as: UTF8.self).contains("req-1") } }
+            let text = lines.withLock { String(decoding: $0, as: UTF8.self) }
+            let line = try #require(text.split(separator: "\n").first { $0.contains("req-1") })
+            let object = try #require(try JSONSerialization.jsonObject(with: Data(line.utf8)) as? [String: Any])
+            #expect(object["credential.id"] as? String == "staff-1" && object["app.id"] == nil, "\(line)")
         }
     }
 

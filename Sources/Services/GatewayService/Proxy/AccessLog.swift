@@ -17,7 +17,7 @@ extension Exchange {
             "bytes.out": .stringConvertible(bytesOut),
         ]
         if let grant, grant.limitedCredential != nil {
-            metadata["app.id"] = .string(grant.principal.appID)
+            if !grant.principal.appID.isEmpty { metadata["app.id"] = .string(grant.principal.appID) }
             metadata["credential.id"] = .string(grant.principal.credentialID)
         }
         if let backend { metadata["upstream.address"] = .string(backend.name) }

@@ -34,10 +34,16 @@ final class RequestLines {
         append(#","duration.us":"#, Int(duration.nanoseconds / 1000))
         append(#","bytes.in":"#, Int(exchange.bytesIn))
         append(#","bytes.out":"#, Int(exchange.bytesOut))
-        if let principal = exchange.grant?.principal, principal.kind != .visitor {
-            append(#","app.id":""#, principal.appID)
-            append(#"","credential.id":""#, principal.credentialID)
-            lines.append(UInt8(ascii: "\""))
+        if let grant = exchange.grant {
+            // Requests of staff may be for no app.
+            if !grant.principal.appID.isEmpty {
+                append(#","app.id":""#, grant.principal.appID)
+                lines.append(UInt8(ascii: "\""))
+            }
+            if let credential = grant.limitedCredential {
+                append(#","credential.id":""#, credential)
+                lines.append(UInt8(ascii: "\""))
+            }
         }
         if let backend = exchange.backend {
             append(#","upstream.address":""#, backend.name)
