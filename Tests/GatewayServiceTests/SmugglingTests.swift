@@ -130,6 +130,9 @@ import Testing
                 #expect(client.status == item.status, "\(item.testDescription): \(client.text)")
                 #expect(client.isClosed, "\(item.testDescription)")
                 #expect(client.text.contains("application/problem+json"), "\(item.testDescription)")
+                if item.testDescription.contains("x?") {
+                    #expect(client.text.contains("invalid-parameter"), "\(item.testDescription): \(client.text)")
+                }
                 #expect(!client.text.dropFirst(8).contains("HTTP/1.1 "), "\(item.testDescription): a second answer")
             }
             #expect(test.upstream.arrivals.isEmpty, "\(test.upstream.arrivals)")

@@ -30,7 +30,9 @@ enum RequestTarget {
             var byte = bytes[index]
             if byte == UInt8(ascii: "?") { break }
             if byte == UInt8(ascii: "%") {
-                guard let escaped = escape(bytes, index, range.upperBound) else { throw invalidEscape }
+                guard let escaped = escape(bytes, index, range.upperBound) else {
+                    throw Refusal(.invalidPath, invalidEscape)
+                }
                 guard !isControl(escaped), escaped != UInt8(ascii: "/"), escaped != UInt8(ascii: "\\") else {
                     throw Refusal(
                         .invalidPath, "The path must not contain encoded slashes, backslashes or control characters.")
@@ -63,7 +65,9 @@ enum RequestTarget {
         var index = range.lowerBound
         while index < range.upperBound {
             if bytes[index] == UInt8(ascii: "%") {
-                guard let escaped = escape(bytes, index, range.upperBound) else { throw invalidEscape }
+                guard let escaped = escape(bytes, index, range.upperBound) else {
+                    throw Refusal(.invalidParameter, invalidEscape)
+                }
                 guard !isControl(escaped) else {
                     throw Refusal(.invalidParameter, "The query must not contain encoded control characters.")
                 }
@@ -87,9 +91,7 @@ enum RequestTarget {
         return high << 4 | low
     }
 
-    private static var invalidEscape: Refusal {
-        Refusal(.invalidPath, "A percent sign must begin an escape of two hexadecimal digits.")
-    }
+    private static var invalidEscape: StaticString { "A percent sign must begin an escape of two hexadecimal digits." }
     private static var invalidSegment: Refusal {
         Refusal(.invalidPath, "The path must not contain empty, '.' or '..' segments.")
     }
