@@ -28,7 +28,7 @@ struct FileReceiver: Sendable {
     func receive<Content: AsyncSequence & Sendable>(
         _ content: Content, as declaration: Declaration, in scope: FileScope
     ) async throws -> FileStore.Written where Content.Element == ByteBuffer {
-        try await files.checkWritable(declaration.path, in: scope)
+        let scope = try await scope.passing(rights) { try await files.checkWritable(declaration.path, in: $0) }
         try await files.checkRoom(at: declaration.path, in: scope.space)
         let blob = BlobName.random(in: scope.space.schema)
         let written = try await write(content, to: blob, limitInBytes: settings.maximumSizeInBytes)

@@ -119,6 +119,15 @@ final class RightsStore: Sendable {
     /// Whether the database may be queried before a refusal by cached values.
     func mayConfirm(in space: AppSchema) -> Bool { memory.withLock { $0.confirmations.take(for: space) } }
 
+    /// The caller's rights if the database has others than these. Nil if not, or if it may not be queried now.
+    func newer(than rights: Rights, of principal: Principal, in space: AppSchema) async throws -> Rights? {
+        guard rights.identity != .master, mayConfirm(in: space), try await isOutdated(rights, for: [], in: space) else {
+            return nil
+        }
+        forget(space)
+        return try await self.rights(of: principal, in: space)
+    }
+
     /// Whether the database has other rights of this identity to the collections. Does not change the cache.
     private func isOutdated(
         _ rights: Rights, for collections: [CollectionName], in space: AppSchema

@@ -32,7 +32,7 @@ struct CreateTransfer: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         try Tus.check(request)
-        let scope = try await context.fileScope(rights)
+        var scope = try await context.fileScope(rights)
         let settings = uploads.receiver.settings
         let size = try Tus.number(Tus.uploadLength, of: request)
         guard size <= settings.maximumSizeInBytes else {
@@ -48,7 +48,9 @@ struct CreateTransfer: Endpoint {
             grants: FileGrants(
                 readers: try FileGrants.list(metadata["readers"], field: "readers"),
                 writers: try FileGrants.list(metadata["writers"], field: "writers")))
-        try await uploads.store.files.checkWritable(declaration.path, in: scope)
+        scope = try await scope.passing(rights) { scope in
+            try await uploads.store.files.checkWritable(declaration.path, in: scope)
+        }
         let now = settings.now()
         let id = try await uploads.store.create(
             declaration, sizeInBytes: size, expires: now.addingTimeInterval(settings.uploadLifetime),

@@ -45,8 +45,9 @@ struct TusUploads: Sendable {
     /// - Throws: `forbidden`.
     func finish(_ transfer: TusUploadStore.Transfer, in scope: FileScope) async throws {
         guard !transfer.isFinished, transfer.offset == transfer.sizeInBytes else { return }
-        let scope = try await uploader(of: transfer, in: scope)
-        try await store.files.checkWritable(transfer.path, in: scope)
+        let scope = try await uploader(of: transfer, in: scope).passing(rights) {
+            try await store.files.checkWritable(transfer.path, in: $0)
+        }
         let blob = BlobName.random(in: scope.space.schema)
         let backend = receiver.settings.backend
         let parts = JoinedBlobs(
