@@ -33,5 +33,6 @@ extension AuthService {
         Migration(number: 26, name: "status", sql: PackageResources._26_status_sql),
         Migration(number: 27, name: "staff_passwords", sql: PackageResources._27_staff_passwords_sql),
         Migration(number: 28, name: "statements", sql: PackageResources._28_statements_sql),
+        Migration(number: 29, name: "refused_user_changes", sql: PackageResources._29_refused_user_changes_sql),
     ]
 }

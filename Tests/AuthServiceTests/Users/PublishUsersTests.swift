@@ -102,6 +102,21 @@ import Testing
             #expect(try await changes.waiting(upTo: 10) == 0)
             try await client.auth.postgres.execute("UPDATE auth.user_changes SET attempts = 2")
             #expect(try await changes.waiting(upTo: 10) == 1)
+
+            // A further change of a user does not hide that storage refuses the profile.
+            storage.fail(1_000)
+            try await client.auth.postgres.execute(
+                """
+                INSERT INTO auth.user_changes (user_id, app_id, environment, version, due, attempts)
+                SELECT id, app_id, environment, 1, now() + interval '1 hour', 2 FROM auth.users WHERE NOT deleting
+                """)
+            _ = try await client.send("PATCH", "me", #"{"profile":{"score":4}}"#, as: anna)
+            try await eventually("the change was tried") {
+                try await client.count(
+                    "SELECT count(*) FROM auth.user_changes WHERE app_id <> 'other' AND version > 1 AND due > now()"
+                ) == 1
+            }
+            #expect(try await changes.waiting(upTo: 10) == 2)
         }
     }
 

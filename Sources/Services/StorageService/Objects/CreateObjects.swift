@@ -46,7 +46,8 @@ struct CreateObjects: Endpoint {
         let documents = hasHook ? try await before.documentsToSave(body, in: scope) : try Documents(body)
         return try await idempotency.perform(request, body, in: scope) { objects in
             let current = try await context.refreshed(scope, rights)
-            envelope.response(try await objects.createAll(documents, in: current), of: scope.space, status: .created)
+            let page = try await objects.createAll(documents, in: current)
+            return envelope.response(page, of: scope.space, status: .created)
         }
     }
 }
