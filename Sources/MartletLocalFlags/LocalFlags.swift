@@ -1,3 +1,4 @@
+import MartletFlagValues
 public import MartletKit
 
 extension Martlet {
