@@ -2849,6 +2849,29 @@ export interface Calls {
             };
         };
     };
+    /** Returns the rules of the flags that devices evaluate themselves. */
+    "GET flags/rules": {
+        query?: {
+            /** The id of the change event that caused the request; the answer waits up to two seconds to be as new. */
+            generation?: number;
+        };
+        headers?: {
+            /** The `ETag` of an earlier answer. */
+            "If-None-Match"?: string;
+        };
+        answer: {
+            format: number;
+            version: number | null;
+            flags: {
+                [name: string]: {
+                    value: unknown;
+                    variant: string;
+                    reason: "STATIC" | "UNKNOWN";
+                    rules: Array<Record<string, unknown>>;
+                };
+            };
+        };
+    };
     /** Accepts a batch of messages from the app; those of a signed-in user are attributed to that user. */
     "POST events": {
         body: API.EventBatch;
