@@ -208,6 +208,7 @@ class PageTests(BrowserTests):
         self.window.expect_refusals(400)
         self.window.sign_in()
         self.window.place("storage/Sightings?tab=rules")
+        self.page.get_by_role("tab", name="JSON").click()
         self.page.get_by_label("rules").fill('{\n  "rules": {\n    "find": ["nobody-knows-this:x"]\n  }\n}')
         self.button("Save").click()
         self.see("Line 3")

@@ -207,6 +207,7 @@ class ViewTests(BrowserTests):
         self.page.get_by_label("What", exact=True).select_option("delete")
         self.button("Try").click()
         self.see("Refused.")
+        self.page.get_by_role("tab", name="JSON").click()
         self.page.get_by_label("rules").fill('{"rules": {"find": ["*"]}}')
         self.button("Save").click()
         versions = self.page.get_by_role("table", name="Versions")
@@ -215,6 +216,39 @@ class ViewTests(BrowserTests):
         self.dialog().get_by_role("button", name="Go back").click()
         expect(versions.locator("tr[data-row]")).to_have_count(3)
         self.assertEqual(self.server.as_server("GET", "/collections/Sightings/rules")["rules"]["get"], ["*"])
+
+    def test_rules_of_a_collection_are_set_by_clicking_and_a_condition_that_the_form_cannot_show_stays(self):
+        self.window.expect_refusals(400)
+        self.server.as_server("PUT", "/collections/Diary/rules", {"rules": {"find": [{"where": {"people": {"$all": ["$user.id"]}}}], "create": ["authenticated"]}})
+        before = self.server.as_server("GET", "/collections/Diary/rules")["rules"]
+        self.window.sign_in()
+        self.window.place("storage/Diary?tab=rules")
+
+        def card(name):
+            return self.page.get_by_role("group", name=name, exact=True)
+        expect(card("See in lists")).to_contain_text("The form cannot show this")
+        card("Read one").get_by_label("Read one").select_option("chosen")
+        expect(card("Read one").get_by_label("Field", exact=True)).to_have_value("owner")
+        card("Delete").get_by_label("Delete").select_option("nobody")
+        change = card("Change")
+        change.get_by_label("Change").select_option("chosen")
+        change.get_by_role("button", name="Add users under a condition").click()
+        change.get_by_role("button", name="Remove entry 1").click()
+        change.get_by_label("Attribute").fill("author")
+        change.get_by_label("Only these fields may change").fill("text")
+        create = card("Create")
+        create.get_by_label("Create").select_option("chosen")
+        create.get_by_label("Who", exact=True).select_option("role")
+        create.get_by_label("Role", exact=True).fill("nobody-here")
+        self.assertEqual(self.window.violations(), [])
+        self.button("Save").click()
+        expect(create).to_contain_text("There is no role")
+        create.get_by_label("Role", exact=True).fill("moderators")
+        self.button("Save").click()
+        self.see("Saved")
+        self.assertEqual(self.server.as_server("GET", "/collections/Diary/rules")["rules"], {
+            **before, "create": ["role:moderators"], "get": ["field:owner"], "delete": [],
+            "update": [{"who": ["authenticated"], "where": {"author": "$user.id"}, "fields": ["text"]}]})
 
     def test_sign_ins_are_counted_by_month(self):
         self.window.sign_in()
@@ -412,6 +446,8 @@ class ViewTests(BrowserTests):
             self.window.place(f"push?tab={tab}")
             self.button(add).click()
             self.dialog().get_by_label("Name").fill("new-one")
+            if tab != "templates":
+                self.dialog().get_by_role("tab", name="JSON").click()
             self.dialog().get_by_label("JSON").fill(json.dumps(text))
             self.button("Save").click()
             self.button("new-one").click()
@@ -430,6 +466,57 @@ class ViewTests(BrowserTests):
             self.page.get_by_role("menuitem", name="Delete").click()
             self.dialog().get_by_role("button", name="Delete").click()
             expect(self.button("new-one")).to_have_count(0)
+
+    def test_a_segment_and_a_push_rule_are_made_by_clicking_and_what_the_form_cannot_show_stays(self):
+        self.window.sign_in()
+        self.window.place("push?tab=segments")
+        self.button("New segment").click()
+        dialog = self.dialog()
+        dialog.get_by_label("Name", exact=True).fill("web-users")
+        dialog.get_by_label("ios", exact=True).uncheck()
+        dialog.get_by_label("web", exact=True).check()
+        dialog.get_by_label("In one of these channels").fill("news, sport")
+        self.button("Add a condition").click()
+        dialog.get_by_label("Attribute").fill("locale")
+        dialog.get_by_label("Value", exact=True).fill("de")
+        self.assertEqual(self.window.violations(), [])
+        self.button("Save").click()
+        expect(self.button("web-users")).to_be_visible()
+        audience = self.server.of_app("GET", "/notifications/segments/web-users")["audience"]
+        self.assertEqual(audience, {"platforms": ["web"], "channels": ["news", "sport"], "where": {"locale": "de"}})
+
+        unknown = {
+            "when": {"collection": "Parcels", "events": ["created"]}, "if": {"==": [{"var": "object.weight"}, 1]}, "to": [{"user": "ada"}],
+            "where": {"changed": {"$elemMatch": {"$eq": "state"}}}, "content": {"title": "Paid", "data": {"parcel": "{{id}}"}}}
+        self.server.of_app("PUT", "/notifications/rules/kept", unknown)
+        self.window.place("push?tab=rules")
+        self.button("kept").click()
+        expect(dialog.get_by_text("The form cannot show this")).to_have_count(3)
+        dialog.get_by_label("Title", exact=True).fill("Paid in full")
+        self.button("Save").click()
+        expect(dialog).to_have_count(0)
+        stored = self.server.of_app("GET", "/notifications/rules/kept")
+        unknown["content"]["title"] = "Paid in full"
+        self.assertEqual({name: stored[name] for name in unknown}, unknown)
+
+        self.button("New rule").click()
+        dialog.get_by_label("Name", exact=True).fill("parcel-paid")
+        dialog.get_by_label("Collection", exact=True).fill("Parcels")
+        dialog.get_by_label("it is created").check()
+        dialog.get_by_label("it is changed").uncheck()
+        dialog.get_by_label("Attribute").fill("object.paid")
+        dialog.get_by_label("Value", exact=True).fill("true")
+        dialog.get_by_label("Kind of recipient").select_option("user")
+        dialog.get_by_label("Id", exact=True).fill("ada")
+        dialog.get_by_label("Not to whoever made the change").check()
+        dialog.get_by_label("Title", exact=True).fill("Paid")
+        self.button("Save").click()
+        expect(dialog).to_have_count(0)
+        rule = {
+            "when": {"collection": "Parcels", "events": ["created"]}, "where": {"object.paid": True}, "to": [{"user": "ada"}], "except": ["actor"],
+            "content": {"title": "Paid", "body": "{{object.number}}"}}
+        stored = self.server.of_app("GET", "/notifications/rules/parcel-paid")
+        self.assertEqual({name: stored[name] for name in rule}, rule)
 
     def test_an_alert_is_made_changed_and_deleted(self):
         self.window.sign_in()

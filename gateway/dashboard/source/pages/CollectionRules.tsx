@@ -1,20 +1,27 @@
-// Rules and schema of a collection, as JSON with the server's refusals where they belong.
+// Rules of a collection, as a form or as JSON, and its schema, as JSON. The server's refusals are shown where they
+// belong.
 
-import { useState } from "react";
+import { useRef, useState } from "react";
 import { request } from "../api/client";
 import { Problem } from "../api/problem";
 import { given, usePlace } from "../shell/place";
-import { Button, Notice, sayProblem, Show } from "../system/basics";
+import { Button, explain, Notice, sayProblem, Show, Tabs } from "../system/basics";
+import { errorOf, hasWrongText } from "../system/form";
 import { Finding, JSONEditor, parse, pretty, useUnsaved } from "../system/json";
 import { useLoad } from "../system/load";
 import { say } from "../system/toast";
 import { t } from "../text";
+import { CollectionRulesForm, rulesFields } from "./CollectionRulesForm";
+import { isRecord } from "./flagRules";
+import { pointerOf } from "./pointer";
 import { RulesTester, RuleVersions } from "./RulesTester";
 
-/** Rules or schema: JSON, with the server's refusal shown where it is. */
+type View = "form" | "json";
+
 export function JSONPart({ collection, part }: { collection: string; part: "rules" | "schema" }) {
   const place = usePlace();
   const address = `/admin/apps/{app}/collections/{collection}/${part}`;
+  const [view, setView] = useState<View>(part === "rules" ? "form" : "json");
   const loaded = useLoad(async () => {
     try {
       return { text: pretty((await request("GET " + address, given(place, { collection }))).body), exists: true };
@@ -44,7 +51,9 @@ export function JSONPart({ collection, part }: { collection: string; part: "rule
             stored={data.text}
             exists={data.exists}
             saved={loaded.reload}
-            address={address} />
+            address={address}
+            view={view}
+            setView={setView} />
         )}
       </Show>
       {part === "rules" && loaded.data?.exists && (
@@ -58,22 +67,32 @@ export function JSONPart({ collection, part }: { collection: string; part: "rule
 }
 
 function JSONPartEditor(
-  { collection, part, stored, exists, saved, address }: {
+  { collection, part, stored, exists, saved, address, view, setView }: {
     collection: string;
     part: string;
     stored: string;
     exists: boolean;
     saved: () => void;
     address: string;
+    view: View;
+    setView: (view: View) => void;
   }
 ) {
   const place = usePlace();
   const [text, setText] = useState(stored);
   const [findings, setFindings] = useState<Finding[]>([]);
+  const [problem, setProblem] = useState<Problem | null>(null);
   const [report, setReport] = useState<Record<string, any> | null>(null);
+  const fields = useRef<HTMLFieldSetElement | null>(null);
   const parsed = parse(text);
+  const shown = isRecord(parsed.value) ? parsed.value : undefined;
   const canUpdate = place.may("storage", "update");
-  useUnsaved(canUpdate && text !== stored, undefined, true);
+  useUnsaved(canUpdate && text !== stored, fields, true);
+  const set = (next: string) => {
+    setText(next);
+    setFindings([]);
+    setProblem(null);
+  };
   const put = async (body: unknown) =>
     (await request("PUT " + address, { ...given(place, { collection }), body })).body;
   const remove = async () => {
@@ -82,7 +101,9 @@ function JSONPartEditor(
     say(t("Removed"), { undo: () => void put(parse(stored).value).then(saved, sayProblem) });
   };
   const save = async () => {
+    if (hasWrongText(fields.current, true)) return;
     setReport(null);
+    setProblem(null);
     try {
       const answer = await put(parsed.value);
       if (answer && typeof answer.misfits === "number" && answer.misfits > 0) setReport(answer);
@@ -92,6 +113,7 @@ function JSONPartEditor(
     } catch (error) {
       if (!(error instanceof Problem) || error.status < 400 || error.status >= 500 || error.status === 403) throw error;
       const refusal = error;
+      setProblem(error);
       const list = (error.body["findings"] ?? error.body["errors"]) as Record<string, string>[] | undefined;
       setFindings(
         list?.length ?
@@ -107,16 +129,37 @@ function JSONPartEditor(
   };
   return (
     <div className="stack">
-      <JSONEditor
-        label={part}
-        text={text}
-        findings={findings}
-        isReadOnly={!canUpdate}
-        lines={26}
-        change={(next) => {
-          setText(next);
-          setFindings([]);
-        }} />
+      {part === "rules" && (
+        <Tabs<View>
+          label={t("Form or JSON")}
+          current={view}
+          choose={(next) => hasWrongText(fields.current) || setView(next)}
+          tabs={[{ name: "form", title: t("Form") }, { name: "json", title: "JSON" }]} />
+      )}
+      {view === "json" ?
+        (
+          <JSONEditor
+            label={part}
+            text={text}
+            findings={findings}
+            isReadOnly={!canUpdate}
+            lines={26}
+            change={set} />
+        ) :
+        shown ?
+        (
+          <fieldset ref={fields} disabled={!canUpdate}>
+            <CollectionRulesForm
+              collection={collection}
+              rules={shown}
+              change={(next) => set(pretty(next))}
+              problem={problem} />
+          </fieldset>
+        ) :
+        <Notice tone="bad">{t("The JSON has an error. Fix it in the JSON tab first.")}</Notice>}
+      {view === "form" && problem && rulesFields.every((field) => errorOf(field, problem) === undefined) && (
+        <Notice tone="bad">{explain(problem).detail}</Notice>
+      )}
       {report && (
         <Notice tone="warning">
           {t("{n} of the stored objects do not fit.", { n: report["misfits"] ?? 0 })}{" "}
@@ -139,14 +182,4 @@ function JSONPartEditor(
       </div>
     </div>
   );
-}
-
-/** `rules.read[0].who` as a JSON Pointer. */
-function pointerOf(field: string | undefined): string {
-  if (!field) return "";
-  if (field.startsWith("/")) return field;
-  return "/" +
-    field.replace(/\[(\d+)\]/g, ".$1").split(".").map((part) => part.replace(/~/g, "~0").replace(/\//g, "~1")).join(
-      "/"
-    );
 }

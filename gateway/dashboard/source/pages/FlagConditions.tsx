@@ -1,4 +1,4 @@
-// Whom a rule of a flag applies to, or who takes part in an A/B test: a line for each test. Lines may be nested.
+// A condition, such as whom a rule of a flag applies to: a line for each test. Lines may be nested.
 
 import { useId } from "react";
 import { Button } from "../system/basics";
@@ -7,6 +7,8 @@ import { t, Text } from "../text";
 import {
   asItIs,
   comparisons,
+  flagGrammar,
+  Grammar,
   isGroup,
   Joined,
   Line,
@@ -15,32 +17,16 @@ import {
   Operator,
   operatorsFor,
   readList,
+  readListOrVariable,
   readScalar,
   Scalar,
   Test,
   When,
   writeList,
+  writeListOrVariable,
   writeScalar
 } from "./flagRules";
 import { useKeys, ValueInput } from "./TypedInputs";
-
-/** What the server sets, and what MartletKit sends. */
-const attributes = [
-  "platform",
-  "appVersion",
-  "osVersion",
-  "language",
-  "country",
-  "id",
-  "userId",
-  "user.id",
-  "user.roles",
-  "user.profile.",
-  "user.emailVerified",
-  "user.anonymous",
-  "deviceId",
-  "now"
-];
 
 const joins: { value: Joined; title: Text }[] = [
   { value: "all", title: "all must hold" },
@@ -54,22 +40,34 @@ interface Known {
   /** Of the document's conditions and groups. */
   names: string[];
   groups: string[];
+  grammar: Grammar;
   /** The id of the list of attributes. */
   list: string;
 }
 
 export function Conditions(
-  { when, change, names, groups }: Omit<Known, "list"> & { when: When; change: (when: When) => void }
+  { when, change, names = [], groups = [], grammar = flagGrammar, attributes = [], title, empty }:
+    & Partial<Omit<Known, "list">>
+    & {
+      when: When;
+      change: (when: When) => void;
+      /** More names to suggest. */
+      attributes?: string[];
+      /** What the condition is about. */
+      title?: string;
+      /** What holds without lines. */
+      empty?: string;
+    }
 ) {
   const list = useId();
   return (
     <fieldset className="stack">
-      <legend className="strong">{t("Who")}</legend>
+      <legend className="strong">{title ?? t("Who")}</legend>
       <datalist id={list}>
-        {attributes.map((one) => <option key={one} value={one} />)}
+        {[...new Set([...attributes, ...grammar.attributes])].map((one) => <option key={one} value={one} />)}
       </datalist>
-      {when.lines.length === 0 && <p className="faint">{t("Everybody.")}</p>}
-      <Lines when={when} change={change} depth={1} number="" known={{ names, groups, list }} />
+      {when.lines.length === 0 && <p className="faint">{empty ?? t("Everybody.")}</p>}
+      <Lines when={when} change={change} depth={1} number="" known={{ names, groups, grammar, list }} />
     </fieldset>
   );
 }
@@ -87,7 +85,7 @@ function Lines(
   }
 ) {
   const { joined, lines } = when;
-  const { names } = known;
+  const { names, grammar } = known;
   const { keys, remove } = useKeys(lines.length);
   const set = (index: number, line: Line) =>
     change({ joined, lines: lines.map((one, place) => (place === index ? line : one)) });
@@ -104,7 +102,10 @@ function Lines(
           label={t("Of these conditions")}
           value={joined}
           change={(next) => change({ joined: next, lines })}
-          options={joins.map(({ value, title }) => ({ value, title: t(title) }))} />
+          options={joins.filter(({ value }) => grammar.joins.includes(value)).map(({ value, title }) => ({
+            value,
+            title: t(title)
+          }))} />
       )}
       {lines.map((line, index) => {
         const n = number + (index + 1);
@@ -164,10 +165,11 @@ function Lines(
 }
 
 function TestFields(
-  { test, change, groups, list }: Pick<Known, "groups" | "list"> & { test: Test; change: (test: Test) => void }
+  { test, change, groups, grammar, list }: Omit<Known, "names"> & { test: Test; change: (test: Test) => void }
 ) {
   const { attribute, operator, operand } = test;
-  const operators = [...new Set([...operatorsFor(attribute, groups.length > 0), operator])];
+  const { hasVariables } = grammar;
+  const operators = [...new Set([...operatorsFor(attribute, groups.length > 0, grammar), operator])];
   return (
     <>
       <span className="grow">
@@ -181,23 +183,29 @@ function TestFields(
           placeholder={t("Attribute")}
           aria-label={t("Attribute")}
           onChange={(event) => {
-            // Names with a dollar sign are operators.
-            const attribute = event.currentTarget.value.replace(/^\$+/, "");
-            change({ ...test, attribute });
+            const typed = event.currentTarget.value;
+            // Where there are no variables, names with a dollar sign are operators.
+            change({ ...test, attribute: hasVariables ? typed : typed.replace(/^\$+/, "") });
           }} />
       </span>
       <Select<Operator>
         label={t("Comparison")}
         value={operator}
-        change={(next) => change({ attribute, operator: next, operand: operandFor(next, operand, groups) })}
+        change={(next) =>
+          change({ attribute, operator: next, operand: operandFor(next, operand, groups, hasVariables) })}
         options={operators.map((one) => ({ value: one, title: t(comparisons[one].title) }))} />
-      <Operand test={test} change={(next) => change({ ...test, operand: next })} groups={groups} />
+      <Operand {...{ test, groups, hasVariables }} change={(next) => change({ ...test, operand: next })} />
     </>
   );
 }
 
 function Operand(
-  { test, change, groups }: { test: Test; change: (operand: unknown) => void; groups: string[] }
+  { test, change, groups, hasVariables }: {
+    test: Test;
+    change: (operand: unknown) => void;
+    groups: string[];
+    hasVariables: boolean;
+  }
 ) {
   const { operand } = test;
   const label = t("Value");
@@ -215,13 +223,13 @@ function Operand(
     case "list":
       return (
         <span className="grow">
-          <ValueInput<Scalar[]>
+          <ValueInput<Scalar[] | string>
             label={label}
-            value={operand as Scalar[]}
+            value={operand as Scalar[] | string}
             change={change}
-            read={readList}
-            write={writeList}
-            placeholder="CH, AT, DE"
+            read={hasVariables ? readListOrVariable : readList}
+            write={hasVariables ? writeListOrVariable : (value) => writeList(value as Scalar[])}
+            placeholder={hasVariables ? "$user.roles" : "CH, AT, DE"}
             isRequired />
         </span>
       );

@@ -4,19 +4,15 @@ import { useEffect, useState } from "react";
 import { Answer } from "../api/client";
 import { Problem } from "../api/problem";
 import { callIn, usePlace } from "../shell/place";
-import { Badge, Button, explain, Notice, PageHead, Refused, Section, Segmented, Tabs } from "../system/basics";
-import { Check, Choice, errorOf, Form, TextField } from "../system/form";
-import { Logo } from "../system/icons";
+import { Badge, explain, Notice, PageHead, Refused, Section, Segmented } from "../system/basics";
+import { Check, Choice, Form, TextField } from "../system/form";
 import { useUnsaved } from "../system/json";
 import { useLoad } from "../system/load";
 import { go, setGuard } from "../system/router";
 import { say } from "../system/toast";
 import { number, t } from "../text";
+import { Phone, Texts, TextsByLanguage } from "./PushTexts";
 
-interface Texts {
-  title: string;
-  body: string;
-}
 type Whom = "everyone" | "channel" | "users" | "segment";
 
 export function ComposePage() {
@@ -32,7 +28,6 @@ function Composer() {
   const place = usePlace();
   const [texts, setTexts] = useState<Record<string, Texts>>({ "": { title: "", body: "" } });
   const [language, setLanguage] = useState("");
-  const [newLanguage, setNewLanguage] = useState("");
   const [whom, setWhom] = useState<Whom>("everyone");
   const [names, setNames] = useState("");
   const [isLater, setLater] = useState(false);
@@ -91,12 +86,6 @@ function Composer() {
     setGuard(null);
     go(place.to("push/" + message.id));
   };
-  const addLanguage = () => {
-    if (!newLanguage || newLanguage in texts) return;
-    setTexts({ ...texts, [newLanguage]: { title: "", body: "" } });
-    setLanguage(newLanguage);
-    setNewLanguage("");
-  };
   return (
     <div className="page">
       <PageHead title={t("New message")} back={{ to: place.to("push"), title: t("Push") }} />
@@ -108,41 +97,16 @@ function Composer() {
           report={report}
           fields={["content.title", "content.body"]}>
           <Section title={t("Text")}>
-            <Tabs
-              label={t("Language")}
-              current={language}
+            <TextsByLanguage
+              languages={Object.keys(texts)}
+              language={language}
               choose={setLanguage}
-              tabs={Object.keys(texts).map((name) => ({ name, title: name || t("For everybody") }))} />
-            <TextField
-              label={t("Title")}
-              value={present.title}
-              change={(title) => set({ title })}
-              autoFocus
-              error={errorOf("content.title", problem)} />
-            <TextField
-              label={t("Text")}
-              value={present.body}
-              change={(body) => set({ body })}
-              lines={3}
-              error={errorOf("content.body", problem)} />
-            <div className="toolbar">
-              <span style={{ width: 120 }}>
-                <input
-                  value={newLanguage}
-                  placeholder="de"
-                  aria-label={t("Language tag")}
-                  onChange={(event) => setNewLanguage(event.currentTarget.value.trim())}
-                  onKeyDown={(event) => {
-                    if (event.key === "Enter") {
-                      event.preventDefault();
-                      addLanguage();
-                    }
-                  }} />
-              </span>
-              <Button onPress={addLanguage} isDisabled={!newLanguage || newLanguage in texts}>
-                {t("Add a language")}
-              </Button>
-            </div>
+              add={(name) => setTexts({ ...texts, [name]: { title: "", body: "" } })}
+              texts={present}
+              change={set}
+              problem={problem}
+              place="content."
+              focuses />
           </Section>
           <Section title={t("To whom")}>
             <Segmented<Whom>
@@ -183,17 +147,7 @@ function Composer() {
           </Section>
         </Form>
         <aside className="stack">
-          <div className="phone" role="group" aria-label={t("As a phone shows it")}>
-            <div className="clock">9:41</div>
-            <div className="bubble">
-              <Logo size={32} />
-              <span>
-                <strong>{present.title || base.title || t("Title")}</strong>
-                <br />
-                {present.body || base.body || t("Text")}
-              </span>
-            </div>
-          </div>
+          <Phone title={present.title || base.title} body={present.body || base.body} />
           <Reach preview={preview} />
         </aside>
       </div>

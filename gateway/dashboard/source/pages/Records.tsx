@@ -144,7 +144,7 @@ function spotsOf(objects: StoredObject[], collection: string, place: Place): Spo
 }
 
 /** Names of fields, the most frequent first. */
-function fieldsOf(objects: StoredObject[]): string[] {
+export function fieldsOf(objects: StoredObject[]): string[] {
   const counts = new Map<string, number>();
   for (const object of objects.slice(0, 200)) {
     for (const name of Object.keys(object)) {

@@ -2,7 +2,7 @@
 
 import { ReactNode, useEffect, useId, useRef, useState } from "react";
 import { Button, Notice } from "../system/basics";
-import { Frame, Select } from "../system/form";
+import { errorOf, Frame, Select } from "../system/form";
 import { JSONView } from "../system/json";
 import { t } from "../text";
 import { asItIs, FlagType, percentOf, readNumber, readStrict, shareOf, writeStrict } from "./flagRules";
@@ -124,15 +124,17 @@ export function TypedValue(
 
 /** A field with a visible label around an input of this file. */
 export function Labelled(
-  { label, hint, isOptional, control }: {
+  { label, hint, error, isOptional, control }: {
     label: string;
     hint?: ReactNode;
+    /** The server's. */
+    error?: string;
     isOptional?: boolean;
     control: (id: string) => ReactNode;
   }
 ) {
   const id = useId();
-  return <Frame {...{ label, hint, isOptional, id }}>{control(id)}</Frame>;
+  return <Frame {...{ label, hint, error, isOptional, id }}>{control(id)}</Frame>;
 }
 
 interface NumberProperties {
@@ -235,4 +237,56 @@ export function NotShown({ value }: { value: unknown }) {
       <JSONView value={value} />
     </>
   );
+}
+
+const readNames = (text: string): string[] => text.split(",").map((name) => name.trim()).filter(Boolean);
+const writeNames = (names: string[]): string => names.join(", ");
+
+/** Whether a field shows the texts as they are. */
+const areNames = (value: unknown): value is string[] =>
+  Array.isArray(value) &&
+  value.every((one) => typeof one === "string" && one !== "" && one === one.trim() && !/[,\n]/.test(one));
+
+/** Texts with commas between them; none is no value. */
+export function NamesField(
+  { label, hint, value, change, placeholder, error }: {
+    label: string;
+    hint?: string;
+    value: unknown;
+    change: (names: string[] | undefined) => void;
+    placeholder?: string;
+    error?: string;
+  }
+) {
+  const names = value ?? [];
+  return areNames(names) ?
+    (
+      <Labelled
+        {...{ label, hint, error }}
+        isOptional
+        control={(id) => (
+          <ValueInput<string[]>
+            id={id}
+            label={label}
+            value={names}
+            change={(next) => change(next.length > 0 ? next : undefined)}
+            read={readNames}
+            write={writeNames}
+            placeholder={placeholder}
+            isCode />
+        )} />
+    ) :
+    (
+      <div>
+        <p className="strong">{label}</p>
+        <NotShown value={value} />
+      </div>
+    );
+}
+
+/** The server's error, if it names one of the fields and none of those that show it themselves. */
+export function Wrong({ problem, of, except = [] }: { problem: unknown; of: string[]; except?: string[] }) {
+  const detail = of.map((field) => errorOf(field, problem)).find((one) => one !== undefined);
+  const isShown = except.some((field) => errorOf(field, problem) !== undefined);
+  return detail === undefined || isShown ? null : <Notice tone="bad">{detail}</Notice>;
 }

@@ -1,5 +1,6 @@
 // The part of flags, rules and conditions that the forms show. What has anything else in it stays JSON: see
-// docs/how-to/flags-and-parameters.md for the whole grammar.
+// docs/how-to/flags-and-parameters.md for the whole grammar. Audiences and push rules have conditions of the same grammar;
+// those of a collection's rules are filters.
 
 import { own } from "../system/own";
 
@@ -32,7 +33,7 @@ export const isNumber = (value: unknown) => typeof value === "number";
 /** Whether each of the members is missing or passes the test. */
 export const pass = (members: Members, names: string[], test: (value: unknown) => boolean): boolean =>
   names.every((name) => own(members, name) === undefined || test(members[name]));
-const onlyHas = (members: Members, known: string[]) => Object.keys(members).every((name) => known.includes(name));
+export const onlyHas = (members: Members, known: string[]) => Object.keys(members).every((name) => known.includes(name));
 
 // Values
 
@@ -143,19 +144,68 @@ export interface When {
 
 export const isGroup = (line: Line): line is When => "lines" in line;
 
+/** What conditions of one kind may say. */
+export interface Grammar {
+  /** Names to suggest. */
+  attributes: string[];
+  /** Attributes with a list as their value. It is compared by its elements. */
+  lists: string[];
+  operators: Operator[];
+  joins: Joined[];
+  /** Whether names and values may be variables, which begin with a dollar sign. */
+  hasVariables: boolean;
+}
+
+export const flagGrammar: Grammar = {
+  // What the server sets, and what MartletKit sends.
+  attributes: [
+    "platform",
+    "appVersion",
+    "osVersion",
+    "language",
+    "country",
+    "id",
+    "userId",
+    "user.id",
+    "user.roles",
+    "user.profile.",
+    "user.emailVerified",
+    "user.anonymous",
+    "deviceId",
+    "now"
+  ],
+  lists: ["user.roles"],
+  operators: Object.keys(comparisons) as Operator[],
+  joins: ["all", "any", "none", "notAll"],
+  hasVariables: false
+};
+
+/** A variable in place of a list, such as `$user.roles`. */
+const isVariable = (value: unknown): value is string => typeof value === "string" && /^\$user\.[^\s,"]*$/.test(value);
+
+/** A list, or a variable in its place. A list of one text that looks like a variable has quotes. */
+export const readListOrVariable = (text: string): Scalar[] | string =>
+  isVariable(text.trim()) ? text.trim() : readList(text);
+export const writeListOrVariable = (value: Scalar[] | string): string =>
+  typeof value === "string" ?
+    value :
+    value.length === 1 && isVariable(value[0]) ?
+    JSON.stringify(value[0]) :
+    writeList(value);
+
 /** How deep groups may be within each other, the outermost lines included. */
 export const mostDepth = 4;
 
 const depthOf = ({ lines }: When): number => 1 + Math.max(0, ...lines.filter(isGroup).map(depthOf));
 
 /** What a condition says; null if it says something that the form does not show. */
-export function readWhen(when: unknown): When | null {
+export function readWhen(when: unknown, { hasVariables } = flagGrammar): When | null {
   if (when === undefined) return { joined: "all", lines: [] };
   if (typeof when === "string") return { joined: "all", lines: [{ name: when }] };
   if (Array.isArray(when)) {
     return when.every(isText) ? { joined: "all", lines: when.map((name) => ({ name: String(name) })) } : null;
   }
-  const lines = linesOf(when, 1);
+  const lines = linesOf(when, 1, hasVariables);
   if (!lines) return null;
   const [first] = lines;
   const found: When = lines.length === 1 && first && isGroup(first) ? first : { joined: "all", lines };
@@ -163,22 +213,26 @@ export function readWhen(when: unknown): When | null {
 }
 
 /** What a condition says that cannot name others of the document; null if the form does not show it. */
-export function readPlain(condition: unknown): When | null {
+export function readPlain(condition: unknown, grammar = flagGrammar): When | null {
   if (condition !== undefined && !isRecord(condition)) return null;
-  const when = readWhen(condition);
-  return when && !hasName(when) ? when : null;
+  const when = readWhen(condition, grammar);
+  return when && isOf(grammar, when) ? when : null;
 }
 
-const hasName = ({ lines }: When): boolean => lines.some((line) => (isGroup(line) ? hasName(line) : "name" in line));
+const isOf = (grammar: Grammar, { joined, lines }: When): boolean =>
+  grammar.joins.includes(joined) && lines.every((line) =>
+    isGroup(line) ? isOf(grammar, line) : "operator" in line && grammar.operators.includes(line.operator)
+  );
 
 /** Lines that must all hold. */
-function linesOf(condition: unknown, level: number): Line[] | null {
+function linesOf(condition: unknown, level: number, hasVariables: boolean): Line[] | null {
   if (!isRecord(condition)) return null;
   return concatenated(
     Object.entries(condition).map(([name, value]): Line[] | null => {
+      const isTest = hasVariables ? !isJoin(name, value) : !name.startsWith("$");
+      if (isTest) return testsOf(name, value, hasVariables);
       if (name === "$condition") return typeof value === "string" ? [{ name: value }] : null;
-      if (!name.startsWith("$")) return testsOf(name, value);
-      const group = groupOf(name, value, level + 1);
+      const group = groupOf(name, value, level + 1, hasVariables);
       return group && [group];
     })
   );
@@ -186,12 +240,16 @@ function linesOf(condition: unknown, level: number): Line[] | null {
 
 const joinedBy: Record<string, Joined> = { $and: "all", $or: "any", $nor: "none", $not: "notAll" };
 
-function groupOf(operator: string, value: unknown, level: number): When | null {
+/** Whether the member joins conditions. Where there are variables, all others test one, even while its name is typed. */
+const isJoin = (name: string, value: unknown): boolean =>
+  own(joinedBy, name) !== undefined && (name === "$not" ? isRecord(value) : Array.isArray(value));
+
+function groupOf(operator: string, value: unknown, level: number, hasVariables: boolean): When | null {
   const joined = own(joinedBy, operator);
   // A group is at most two levels of the condition: `$not` with `$and` in it. One more may be around all of it.
   if (!joined || level > 2 * mostDepth + 1) return null;
   if (joined === "notAll") {
-    const lines = linesOf(value, level);
+    const lines = linesOf(value, level, hasVariables);
     const [first] = lines ?? [];
     const isOne = lines?.length === 1 && first && isGroup(first) && first.joined === "all";
     return lines && lines.length > 0 ? { joined, lines: isOne ? first.lines : lines } : null;
@@ -199,7 +257,7 @@ function groupOf(operator: string, value: unknown, level: number): When | null {
   if (!Array.isArray(value) || value.length === 0) return null;
   const lines = concatenated(
     value.map((one): Line[] | null => {
-      const parts = linesOf(one, level);
+      const parts = linesOf(one, level, hasVariables);
       if (!parts || parts.length === 0) return null;
       return joined === "all" || parts.length === 1 ? parts : [{ joined: "all", lines: parts }];
     })
@@ -210,7 +268,7 @@ function groupOf(operator: string, value: unknown, level: number): When | null {
 const concatenated = (parts: (Line[] | null)[]): Line[] | null =>
   parts.some((part) => part === null) ? null : parts.flatMap((part) => part ?? []);
 
-function testsOf(attribute: string, value: unknown): Test[] | null {
+function testsOf(attribute: string, value: unknown, hasVariables: boolean): Test[] | null {
   if (isScalar(value)) return [{ attribute, operator: "is", operand: value }];
   if (!isRecord(value) || Object.keys(value).length === 0) return null;
   const tests: Test[] = [];
@@ -220,7 +278,9 @@ function testsOf(attribute: string, value: unknown): Test[] | null {
       continue;
     }
     const operator = name.startsWith("$") && own(comparisons, name) ? name as Operator : undefined;
-    if (!operator || !isOperand(comparisons[operator].operand, operand)) return null;
+    if (!operator) return null;
+    const kind = comparisons[operator].operand;
+    if (!isOperand(kind, operand) && !(hasVariables && kind === "list" && isVariable(operand))) return null;
     tests.push({ attribute, operator, operand });
   }
   return tests;
@@ -308,19 +368,18 @@ const isFree = (members: Members, added: Members) =>
   Object.keys(added).every((name) => own(members, name) === undefined);
 
 /** Comparisons that make sense for an attribute. */
-export function operatorsFor(attribute: string, hasGroups: boolean): Operator[] {
-  if (attribute === "now") return ["$after", "$before"];
-  const all = (Object.keys(comparisons) as Operator[]).filter((one) =>
-    hasGroups || comparisons[one].operand !== "group"
-  );
-  // A list is compared by its elements.
-  if (attribute !== "user.roles") return all;
+export function operatorsFor(attribute: string, hasGroups: boolean, grammar: Grammar): Operator[] {
+  const all = grammar.operators.filter((one) => hasGroups || comparisons[one].operand !== "group");
+  const times = all.filter((one) => comparisons[one].operand === "time");
+  if (attribute === "now" && times.length > 0) return times;
+  if (!grammar.lists.includes(attribute)) return all;
   return all.filter((one) => ["list", "group", "none"].includes(comparisons[one].operand));
 }
 
 /** The operand for another comparison, as much of it as fits. */
-export function operandFor(operator: Operator, former: unknown, groups: string[]): unknown {
+export function operandFor(operator: Operator, former: unknown, groups: string[], hasVariables: boolean): unknown {
   const { operand } = comparisons[operator];
+  if (hasVariables && operand === "list" && isVariable(former)) return former;
   if (isOperand(operand, former) && (operand !== "group" || groups.includes(String(former)))) return former;
   const first = Array.isArray(former) ? former[0] : former;
   switch (operand) {

@@ -1,6 +1,7 @@
 // Which page an address shows. Patterns of `routes` follow /apps/{app}/{environment}/.
 
 import { ReactNode } from "react";
+import { lazy } from "../system/lazy";
 import { AccountPage } from "./Account";
 import { AnalyticsPage } from "./Analytics";
 import { AppsPage } from "./Apps";
@@ -20,7 +21,6 @@ import { MailPage } from "./Mail";
 import { ModerationPage } from "./Moderation";
 import { OverviewPage } from "./Overview";
 import { MessagePage } from "./PushMessage";
-import { ComposePage } from "./PushCompose";
 import { PushPage } from "./Push";
 import { SettingsPage } from "./Settings";
 import { MemberPage } from "./StaffMember";
@@ -32,6 +32,8 @@ import { StoragePage } from "./Storage";
 import { TicketPage } from "./Ticket";
 import { TicketsPage } from "./Tickets";
 import { UserPage, UsersPage } from "./Users";
+
+const ComposePage = lazy(async () => (await import("./PushCompose")).ComposePage);
 
 type Make = (values: Record<string, string>) => ReactNode;
 const value = (values: Record<string, string>, name: string): string => values[name] ?? "";

@@ -1,10 +1,15 @@
 // German, by the English text. The compiler refuses a text that is missing here.
 
 export const de = {
+  "$old.name and $new.name are a field before and after a change.":
+    "$old.name und $new.name sind ein Feld vor und nach einer Änderung.",
+  "$user.id is the caller, $user.roles are the caller's roles, $now is the time.":
+    "$user.id ist der Aufrufer, $user.roles sind seine Rollen, $now ist die Zeit.",
   "(about)": "(ungefähr)",
   "10 means: from 10 % to 11 %.": "10 heißt: von 10 % auf 11 %.",
   "12 months": "12 Monate",
   "30 days": "30 Tage",
+  "a channel": "ein Kanal",
   "A code from an authenticator app, besides the password.":
     "Ein Code aus einer Authenticator-App, zusätzlich zum Passwort.",
   "A collection is created with its first object. Store one here, or from your server.":
@@ -13,10 +18,13 @@ export const de = {
     "Eine Konfiguration enthält Einstellungen, Farben und Ansichten für eine Version der App.",
   "A copy brings the live data to test; there is no way back from test to live.":
     "Eine Kopie überträgt die Live-Daten in die Testumgebung; zurück nach Live gibt es keinen Weg.",
+  "a crash alert fires": "ein Absturz-Alarm auslöst",
   "A definition has screens, the views that they show, and data.":
     "Eine Definition hat Ansichten, die Views, die sie zeigen, und Daten.",
   "A definition has views and controllers. An app shows what it supports and reports what it lacks.":
     "Eine Definition hat Ansichten und Controller. Eine App zeigt, was sie unterstützt, und meldet, was ihr fehlt.",
+  "A device is in the audience if all of this applies to it. What is empty applies to all.":
+    "Ein Gerät gehört zur Zielgruppe, wenn alles hier auf es zutrifft. Was leer ist, trifft auf alle zu.",
   "A dot marks apps with rights. Rights in every app add to those of each.":
     "Ein Punkt kennzeichnet Apps mit Rechten. Rechte in allen Apps gelten zusätzlich zu denen der einzelnen.",
   "A flag turns a feature on for some or for all, without a new build.":
@@ -28,6 +36,7 @@ export const de = {
   "A key file (.p8) from Apple's developer portal.": "Eine Schlüsseldatei (.p8) aus Apples Entwicklerportal.",
   "A label is a word that tickets have in common, such as a part of the app.":
     "Ein Etikett ist ein Wort, das Tickets gemeinsam haben, etwa ein Teil der App.",
+  "A limit of its own": "Eine eigene Grenze",
   "A mail tells people of new devices and of changes to their password or address":
     "Eine Mail meldet neue Geräte und Änderungen von Passwort oder Adresse",
   "A mail verifies the address of everyone who signs up": "Eine Mail prüft die Adresse bei der Registrierung",
@@ -58,10 +67,12 @@ export const de = {
   "A smaller number deletes what is older.": "Eine kleinere Zahl löscht, was älter ist.",
   "A sprint is a list of tickets to finish within some days.":
     "Ein Sprint ist eine Liste von Tickets, die in einigen Tagen zu erledigen sind.",
+  "a template": "eine Vorlage",
   "A template is a text with placeholders for values, in one or more languages.":
     "Eine Vorlage ist ein Text mit Platzhaltern für Werte, in einer oder mehreren Sprachen.",
   "A test compares a control with one or more variations of flags or configurations.":
     "Ein Test vergleicht eine Kontrolle mit einer oder mehreren Varianten von Flags oder Konfigurationen.",
+  "a text of its own": "einen eigenen Text",
   "A text with placeholders for values, which messages and rules use.":
     "Ein Text mit Platzhaltern für Werte, den Nachrichten und Regeln nennen.",
   "a user": "ein Nutzer",
@@ -89,14 +100,20 @@ export const de = {
   "Add a named condition": "Benannte Bedingung hinzufügen",
   "Add a property": "Eigenschaft hinzufügen",
   "Add a property…": "Eigenschaft hinzufügen …",
+  "Add a recipient": "Empfänger hinzufügen",
+  "Add a role": "Rolle hinzufügen",
   "Add a share": "Anteil hinzufügen",
   "Add a variation": "Variante hinzufügen",
+  "Add an owner": "Besitzer hinzufügen",
   "Add nested conditions": "Verschachtelte Bedingungen hinzufügen",
+  "Add new fields": "Neue Felder anlegen",
   "Add the versions that you have released or plan to release.":
     "Fügen Sie die Versionen hinzu, die Sie veröffentlicht haben oder planen.",
   "Add this key to your authenticator app, then type the code that it shows.":
     "Fügen Sie diesen Schlüssel Ihrer Authenticator-App hinzu und geben Sie den Code ein, den sie zeigt.",
+  "Add users under a condition": "Nutzer unter einer Bedingung hinzufügen",
   "Address": "Adresse",
+  "Address of a webhook": "Adresse eines Webhooks",
   "Addresses after signing out": "Adressen nach dem Abmelden",
   "Addresses of throw-away mail providers are refused": "Adressen von Wegwerf-Anbietern werden abgelehnt",
   "Addresses that it returns to": "Adressen, zu denen sie zurückkehrt",
@@ -111,6 +128,7 @@ export const de = {
   "After an object was stored": "Nachdem ein Objekt gespeichert wurde",
   "After they agree, users of this app can sign in to them with their account.":
     "Nutzer dieser App können sich dort mit ihrem Konto anmelden, nachdem sie zugestimmt haben.",
+  "again and again, every so many minutes": "immer wieder so viele Minuten vergehen",
   "Alerts": "Alarme",
   "All": "Alle",
   "All areas": "Alle Bereiche",
@@ -120,11 +138,13 @@ export const de = {
   "All keys": "Alle Schlüssel",
   "All levels": "Alle Stufen",
   "all must hold": "müssen alle gelten",
+  "All objects.": "Alle Objekte.",
   "All of its objects, rules and files will be deleted for good. Its users stay.":
     "Alle Objekte, Regeln und Dateien werden endgültig gelöscht. Die Nutzer bleiben.",
   "All of its objects, rules and indexes will be deleted for good.":
     "Alle Objekte, Regeln und Indexe werden endgültig gelöscht.",
   "All of them in the list": "Alle in der Liste",
+  "All of them.": "Alle.",
   "All others get": "Alle anderen bekommen",
   "All releases": "Alle Releases",
   "All reports of this issue have the same calls or the same message.":
@@ -138,18 +158,23 @@ export const de = {
   "All units are assigned again, and the results start over.":
     "Alle Einheiten werden neu zugeteilt, und die Ergebnisse beginnen von vorn.",
   "All versions": "Alle Versionen",
+  "all whom the rules allow it": "alle, denen die Regeln es erlauben",
   "Allow again": "Wieder zulassen",
   "Allowed.": "Erlaubt.",
+  "Also send mail": "Auch eine Mail senden",
   "Alt with the arrow keys moves a ticket.": "Alt mit den Pfeiltasten verschiebt ein Ticket.",
   "Alt-click filters by this value": "Alt-Klick filtert nach diesem Wert",
+  "Always.": "Immer.",
   "An alert tells people or your server of a new issue, or of many crashes.":
     "Ein Alarm meldet Menschen oder Ihrem Server einen neuen Fall oder viele Abstürze.",
   "An app is what your clients sign in to and store their data in.":
     "Ihre Clients melden sich bei einer App an und speichern dort ihre Daten.",
   "An app registers its device each time it is opened.": "Eine App meldet ihr Gerät bei jedem Öffnen an.",
+  "an audience": "eine Zielgruppe",
   "An audience with a name, for messages and rules.": "Eine Zielgruppe mit Namen, für Nachrichten und Regeln.",
   "An https address on the public internet.": "Eine https-Adresse im öffentlichen Internet.",
   "An index would help:": "Ein Index würde helfen:",
+  "an object is written": "ein Objekt geschrieben wird",
   "Analytics": "Analytik",
   "Android strings.xml": "Android strings.xml",
   "Anonymous": "Anonym",
@@ -158,6 +183,7 @@ export const de = {
   "Answer of the database, ms": "Antwort der Datenbank, ms",
   "Answered": "Beantwortet",
   "Answered in": "Antwort in",
+  "anyone who has the app": "alle, die die App haben",
   "App": "App",
   "App definition": "App-Definition",
   "App definitions": "App-Definitionen",
@@ -184,6 +210,7 @@ export const de = {
   "Area": "Bereich",
   "As a phone shows it": "So zeigt es ein Telefon",
   "As of {when}": "Stand: {when}",
+  "as the environment says (no rule)": "was die Umgebung sagt (keine Regel)",
   "as the rules say": "nach den Regeln",
   "As the system": "Wie das System",
   "Ask": "Fragen",
@@ -201,7 +228,9 @@ export const de = {
   "at least": "mindestens",
   "At least 8 characters, and not a common password.": "Mindestens 8 Zeichen, und kein verbreitetes Passwort.",
   "At most one a second is recorded.": "Höchstens einer je Sekunde wird festgehalten.",
+  "At most so often": "Höchstens so oft",
   "At most {n} MiB.": "Höchstens {n} MiB.",
+  "at set times": "es eine bestimmte Zeit ist",
   "Attachments": "Anhänge",
   "Attempts": "Versuche",
   "Attribute": "Attribut",
@@ -327,6 +356,7 @@ export const de = {
   "Compressed": "Komprimiert",
   "Condition": "Bedingung",
   "Condition {n}": "Bedingung {n}",
+  "Conditions": "Bedingungen",
   "Conditions and groups": "Bedingungen und Gruppen",
   "Conditions {n}": "Bedingungen {n}",
   "Confidential": "Vertraulich",
@@ -353,6 +383,7 @@ export const de = {
   "Copy the content": "Inhalt kopieren",
   "Copy the report": "Bericht kopieren",
   "Copy to test": "Kopie nach Test",
+  "Count": "Zählen",
   "count as an error": "zählen als Fehler",
   "Could not be tested": "Ließ sich nicht prüfen",
   "Count devices": "Geräte zählen",
@@ -418,6 +449,7 @@ export const de = {
   "Devices": "Geräte",
   "devices": "Geräte",
   "Devices evaluate this flag, too": "Auch Geräte werten dieses Flag aus",
+  "Devices for which this holds": "Geräte, für die das gilt",
   "Different shares": "Verschiedene Anteile",
   "Disable": "Sperren",
   "Disabled": "Gesperrt",
@@ -437,6 +469,7 @@ export const de = {
   "Draft": "Entwurf",
   "Draft of {name}": "Entwurf von {name}",
   "Draft saved": "Entwurf gespeichert",
+  "Drop a message after how many seconds": "Eine Nachricht nach wie vielen Sekunden verwerfen",
   "Due": "Fällig",
   "duplicates": "ist ein Duplikat von",
   "Each app has its own users, data and keys, apart from all others.":
@@ -445,6 +478,7 @@ export const de = {
     "Jede Umgebung hat eigene Schlüssel. Geheimnisse werden verschlüsselt gespeichert und nie wieder gezeigt.",
   "each issue alone": "jeder Fall für sich",
   "Each process reports once a minute.": "Jeder Prozess meldet sich einmal pro Minute.",
+  "Each time that": "Jedes Mal, wenn",
   "Edit": "Bearbeiten",
   "Edit as JSON…": "Als JSON bearbeiten …",
   "Edit labels": "Etiketten bearbeiten",
@@ -464,6 +498,7 @@ export const de = {
   "Ended": "Beendet",
   "Ends": "Endet",
   "Ends in": "Endet auf",
+  "Entry {n}": "Eintrag {n}",
   "Environment": "Umgebung",
   "Erase": "Endgültig löschen",
   "Erase this user?": "Diesen Nutzer endgültig löschen?",
@@ -500,13 +535,16 @@ export const de = {
   "Export as JSON": "Als JSON exportieren",
   "Export as JSON lines": "Als JSON-Zeilen exportieren",
   "Export texts": "Texte exportieren",
+  "Facts that name users, such as actor or object.owner.": "Angaben, die Nutzer nennen, etwa actor oder object.owner.",
   "Failed": "Fehlgeschlagen",
   "Failed (5xx)": "Fehlgeschlagen (5xx)",
   "Failures": "Fehlschläge",
   "Feature": "Funktion",
   "Feedback": "Rückmeldung",
   "Field": "Feld",
+  "Field with the id of the object": "Feld mit der Id des Objekts",
   "Fields": "Felder",
+  "Fields that stay as they were created": "Felder, die bleiben, wie sie angelegt wurden",
   "File": "Datei",
   "file attached": "Datei angehängt",
   "file removed": "Datei entfernt",
@@ -555,6 +593,8 @@ export const de = {
   "For your own servers: allows everything in this app, but only from networks that you allow.":
     "Für Ihre eigenen Server: erlaubt alles in dieser App, aber nur aus Netzen, die Sie zulassen.",
   "Forgotten password": "Vergessenes Passwort",
+  "Form": "Formular",
+  "Form or JSON": "Formular oder JSON",
   "Format": "Format",
   "Forms by device or width are edited as JSON.": "Formen nach Gerät oder Breite werden als JSON bearbeitet.",
   "From": "Von",
@@ -574,6 +614,65 @@ export const de = {
     "Zu einer Seite, einer App, einem Namen, einem Ticket (APP-12), einem Absturz (#7)",
   "Go to the board": "Zum Board",
   "Goal": "Ziel",
+  "Hidden fields": "Verborgene Felder",
+  "Ids of installations": "Ids von Installationen",
+  "In one of these channels": "In einem dieser Kanäle",
+  "It acts when": "Sie handelt, wenn",
+  "It is called as well. Its secret is shown once, after saving.":
+    "Er wird zusätzlich aufgerufen. Sein Geheimnis wird einmal gezeigt, nach dem Speichern.",
+  "it is changed": "es geändert wird",
+  "it is created": "es angelegt wird",
+  "it is deleted": "es gelöscht wird",
+  "It reaches": "Sie erreicht",
+  "It sends": "Sie sendet",
+  "Kind of recipient": "Art des Empfängers",
+  "Limits": "Grenzen",
+  "Mail and webhook": "Mail und Webhook",
+  "Mail template": "Mail-Vorlage",
+  "members of the role": "Mitglieder der Rolle",
+  "Minute, hour, day, month, weekday: 0 8 * * 1-5 is 8:00 from Monday to Friday.":
+    "Minute, Stunde, Tag, Monat, Wochentag: 0 8 * * 1-5 ist 8:00 von Montag bis Freitag.",
+  "Name of a field to hide": "Name eines Feldes, das verborgen wird",
+  "Name of a placeholder": "Name eines Platzhalters",
+  "Name of the channel": "Name des Kanals",
+  "New objects": "Neue Objekte",
+  "no push message": "keine Push-Nachricht",
+  "No segment": "Kein Segment",
+  "nobody but the server": "niemand außer dem Server",
+  "nobody by push": "niemanden per Push",
+  "Not to these": "Nicht an diese",
+  "Not to whoever made the change": "Nicht an die Person, die es geändert hat",
+  "object.state is a field of the object, previous.state what it was before. changed names the fields that differ.":
+    "object.state ist ein Feld des Objekts, previous.state dessen Wert davor. changed nennt die geänderten Felder.",
+  "one installation": "eine Installation",
+  "one user": "ein Nutzer",
+  "Only if": "Nur wenn",
+  "Only objects for which this holds": "Nur Objekte, für die das gilt",
+  "only the user who creates it": "nur der Nutzer, der es anlegt",
+  "only these": "nur diese",
+  "Only these fields may change": "Nur diese Felder dürfen sich ändern",
+  "Only these platforms; none means all": "Nur diese Plattformen; keine heißt alle",
+  "Only those whom you choose see the field; the others get the object without it.":
+    "Nur die Gewählten sehen das Feld; die anderen bekommen das Objekt ohne es.",
+  "Otherwise it acts at most 600 times a minute.": "Sonst handelt sie höchstens 600-mal in der Minute.",
+  "People can unsubscribe from it.": "Man kann es abbestellen.",
+  "people of the object, named users, channels": "Personen des Objekts, genannte Nutzer, Kanäle",
+  "Recipient {n}": "Empfänger {n}",
+  "Remove entry {n}": "Eintrag {n} entfernen",
+  "Remove recipient {n}": "Empfänger {n} entfernen",
+  "Role": "Rolle",
+  "Say so if nothing else is chosen, so that no message goes to all by mistake.":
+    "Nötig, wenn sonst nichts gewählt ist, damit keine Nachricht versehentlich an alle geht.",
+  "signed-in users": "angemeldete Nutzer",
+  "the owner, whom this field names": "der Besitzer, den dieses Feld nennt",
+  "the user named by a field": "der Nutzer, den ein Feld nennt",
+  "the user named by another object's field": "der Nutzer, den ein Feld eines anderen Objekts nennt",
+  "This is no id of a user.": "Das ist keine Id eines Nutzers.",
+  "Time zone": "Zeitzone",
+  "Times": "Zeiten",
+  "To the users above, by a mail template.": "An die Nutzer oben, nach einer Mail-Vorlage.",
+  "Topic": "Thema",
+  "Under a condition": "Unter einer Bedingung",
   "Valid for how many days": "Wie viele Tage gültig",
   "Valid until": "Gültig bis",
   "Green": "Grün",
@@ -1712,6 +1811,7 @@ export const de = {
   "Value": "Wert",
   "Value of {name}": "Wert von {name}",
   "Values": "Werte",
+  "Values of placeholders": "Werte der Platzhalter",
   "Values of {name}": "Werte von {name}",
   "Values: {names}": "Werte: {names}",
   "Variant": "Variante",
@@ -1770,13 +1870,19 @@ export const de = {
   "Who gets it first": "Wer es zuerst bekommt",
   "Who gets the mail": "Wer die Mail bekommt",
   "Who keeps a variation": "Wer eine Variante behält",
+  "Who may change a new object": "Wer ein neues Objekt ändern darf",
+  "Who may do what": "Wer was darf",
+  "Who may read a new object": "Wer ein neues Objekt lesen darf",
   "Who may read and write. Without a rule, the access of the environment decides: closed or open.":
     "Wer lesen und schreiben darf. Ohne Regel entscheidet der Zugriff der Umgebung: geschlossen oder offen.",
+  "Who sees it": "Wer es sieht",
   "Whoever has a verified address of such a domain becomes a member without rights.":
     "Wer eine bestätigte Adresse einer solchen Domain hat, wird Mitglied ohne Rechte.",
   "Whoever has it can sign up with it once. It is shown only once.":
     "Wer ihn hat, kann sich einmal damit registrieren. Er wird nur einmal gezeigt.",
   "whoever has the code": "wer den Code hat",
+  "Whoever may change or delete an object must also be able to read it.":
+    "Wer ein Objekt ändern oder löschen darf, muss es auch lesen können.",
   "Whoever uses it is refused within two seconds. This cannot be undone.":
     "Wer ihn benutzt, wird nach spätestens zwei Sekunden abgelehnt. Das lässt sich nicht rückgängig machen.",
   "Why": "Warum",
@@ -1797,6 +1903,7 @@ export const de = {
   "Within hours": "Innerhalb von Stunden",
   "within how many days": "innerhalb wie vieler Tage",
   "within how many minutes": "innerhalb wie vieler Minuten",
+  "within how many seconds": "innerhalb wie vieler Sekunden",
   "Without a stack.": "Ohne Stapel.",
   "Without a theme": "Ohne Thema",
   "Without a title": "Ohne Titel",
@@ -1806,6 +1913,7 @@ export const de = {
   "Without one, the operator's mail server sends the mail.": "Ohne eigenen Mailserver sendet der des Betreibers.",
   "Without rules, a new app is closed to all but its server.":
     "Ohne Regeln ist eine neue App für alle außer ihrem Server geschlossen.",
+  "Without these users": "Ohne diese Nutzer",
   "Write a text to see how many devices it reaches.":
     "Schreiben Sie einen Text, um zu sehen, wie viele Geräte er erreicht.",
   "Write one to everybody, to a channel, or to people you name.":
@@ -1836,6 +1944,7 @@ export const de = {
   "{count} slow queries, {time} ms on average:": "{count} langsame Abfragen, im Mittel {time} ms:",
   "{created} new, {replaced} replaced, {skipped} skipped": "{created} neu, {replaced} ersetzt, {skipped} übersprungen",
   "{done} of {all} done": "{done} von {all} erledigt",
+  "{example} stands for a field of the object.": "{example} steht für ein Feld des Objekts.",
   "{key} is in the bin": "{key} ist im Papierkorb",
   "{key} was made": "{key} wurde angelegt",
   "{language} is on": "{language} ist an",
