@@ -8,7 +8,7 @@ extension Martlet {
     /// and user at once, also while the device is offline. The rules are kept on the device, and refreshed together
     /// with the other flags.
     ///
-    /// A flag with a rule that this version does not know has the server's value, as have all other flags.
+    /// All other flags, and those with a rule that this version does not know, have the server's value.
     public func evaluateFlagsLocally() {
         flags.evaluate(with: LocalFlags(parts, in: flags.folder))
     }

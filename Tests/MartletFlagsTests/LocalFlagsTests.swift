@@ -133,6 +133,10 @@ struct LocalFlagsTests {
         let twice = try compile(
             #"{"top":{"$or":[{"$condition":"inner"},{"$condition":"inner"}]},"inner":{"a":"\#(large)"}}"#)
         #expect(Set(twice.issues.map(\.code)) == ["too-large"], "\(twice.issues.map(\.path))")
+        let empty = Array(repeating: "{}", count: 2_000).joined(separator: ",")
+        let uses = Array(repeating: #"{"$condition":"inner"}"#, count: 100).joined(separator: ",")
+        let many = try compile(#"{"top":{"$or":[\#(uses)]},"inner":{"$and":[\#(empty)]}}"#)
+        #expect(many.issues.contains { $0.code == "too-large" && $0.path.hasPrefix("/conditions/inner/") })
         let circle = try compile(#"{"top":{"$and":[{"$condition":"top"},{"$condition":"top"}]}}"#)
         #expect(circle.issues.contains { $0.code == "condition-cycle" })
     }

@@ -180,6 +180,18 @@ struct FlagsTests {
         #expect(martlet.flags.value("local", default: "") == "server")
     }
 
+    @Test func `the server's flags are refreshed even if the rules for devices cannot be read`() async throws {
+        let transport = ScriptedTransport { request, _ in
+            if request.url.path.hasSuffix("flags/rules") { return .problem(403, "forbidden") }
+            let flag: JSON = ["type": "string", "value": "server", "variant": "server", "reason": "STATIC"]
+            return HTTPResponse(200, ["flags": ["other": flag]])
+        }
+        let martlet = try Martlet.scripted(transport, folder: Scratch.folder())
+        martlet.evaluateFlagsLocally()
+        await #expect(throws: MartletError.self) { try await martlet.flags.refresh() }
+        #expect(martlet.flags.value("other", default: "") == "server")
+    }
+
     private static let rules: JSON = [
         "format": 1, "version": 3,
         "flags": [

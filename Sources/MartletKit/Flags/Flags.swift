@@ -122,13 +122,14 @@ public final class Flags: Sendable {
     /// Asks the server for all flags.
     ///
     /// - Returns: Whether any has changed.
-    /// - Throws: ``MartletError``. The present values are kept.
+    /// - Throws: ``MartletError``. What could not be read stays as it is.
     @discardableResult
     public func refresh() async throws -> Bool {
+        // Rules that cannot be read must not keep the flags of the server from being refreshed.
+        let haveAnswersChanged = try await refreshAnswers()
         let haveRulesChanged = try await state.withLock { $0.evaluator }?.refresh() ?? false
         if haveRulesChanged { observers.yield(()) }
-        let haveAnswersChanged = try await refreshAnswers()
-        return haveRulesChanged || haveAnswersChanged
+        return haveAnswersChanged || haveRulesChanged
     }
 
     private func refreshAnswers() async throws -> Bool {

@@ -156,6 +156,8 @@ struct CompiledExperiment: Sendable {
     let name: String
     let document: ExperimentDocument
     let experiment: Experiment
+    /// The condition in the form that devices evaluate; nil if only the server can, or if no flag is tested.
+    let localCondition: JSONValue?
     /// See `ExperimentDocument.id(of:from:)`.
     var id: String
 
@@ -163,6 +165,7 @@ struct CompiledExperiment: Sendable {
         self.name = name
         self.document = document
         self.experiment = experiment
+        localCondition = document.variations.allSatisfy(\.flags.isEmpty) ? nil : document.localCondition
         id = name
     }
 }
@@ -175,6 +178,13 @@ struct Unreadable: Error, CustomStringConvertible {
 }
 
 extension ExperimentDocument {
+    fileprivate var localCondition: JSONValue? {
+        guard let condition = try? JSONValue(parsing: conditionText.utf8) else { return nil }
+        var conditions = LocalConditions()
+        let resolved = conditions.resolve(condition, at: "")
+        return conditions.refusals.isEmpty ? resolved : nil
+    }
+
     /// Whether a unit may be affected by both experiments.
     fileprivate func overlaps(_ other: ExperimentDocument) -> Bool {
         let flags = Set(variations.flatMap(\.flags).map(\.name)),

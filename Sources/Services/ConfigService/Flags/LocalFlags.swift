@@ -8,7 +8,8 @@ import MartletHTTP
 /// A flag is left out if one of its experiments looks up earlier variations or tests what only the server knows. The
 /// server's value counts then.
 struct LocalFlags {
-    /// Flags beyond this size are left out. Flags without experiments are limited when they are published.
+    /// The flag that exceeds this size, and all after it, are left out. Flags without experiments are limited when they
+    /// are published.
     static let maximumSizeInBytes = 1 << 20
     /// Increased when devices could misread the rules. They ignore rules of a newer format.
     static let format = 1
@@ -47,10 +48,10 @@ struct LocalFlags {
         for flag in live.flags.flags where flag.localRules != nil {
             let own = byFlag[flag.key] ?? []
             let rules = own.compactMap { $0.localRule(for: flag) }
-            guard rules.count == own.count, let member = live.flags.localMember(flag, after: rules),
-                sizeInBytes + member.utf8.count <= Self.maximumSizeInBytes
-            else { continue }
+            guard rules.count == own.count, let member = live.flags.localMember(flag, after: rules) else { continue }
             sizeInBytes += member.utf8.count
+            // Each flag repeats the condition of its experiment, so the work for the others must be limited, too.
+            guard sizeInBytes <= Self.maximumSizeInBytes else { break }
             members.append(member)
         }
         let flags = members.joined(separator: ",")
@@ -61,12 +62,8 @@ struct LocalFlags {
 extension CompiledExperiment {
     /// The experiment as a rule of a flag, in the form that devices evaluate; nil if they cannot evaluate it.
     fileprivate func localRule(for flag: FlagDocument.Flag) -> String? {
-        guard !document.needsHistory, let condition = try? JSONValue(parsing: document.conditionText.utf8) else {
-            return nil
-        }
-        var conditions = LocalConditions()
-        var tests = [conditions.resolve(condition, at: "")]
-        guard conditions.refusals.isEmpty else { return nil }
+        guard !document.needsHistory, let localCondition else { return nil }
+        var tests = [localCondition]
         if let version = document.appVersion, document.configuration == nil {
             tests.append(.object([.init("appVersion", .object([.init("$eq", .string(version))]))]))
         }

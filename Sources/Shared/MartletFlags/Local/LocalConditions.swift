@@ -55,7 +55,8 @@ public struct LocalConditions {
     private mutating func condition(_ json: JSONValue, _ path: String, _ depth: Int, isElement: Bool = false)
         -> JSONValue
     {
-        guard case .object(let members) = json, depth < Self.maximumDepth else { return .object([]) }
+        // An empty condition counts, too: a list of them may be used many times.
+        guard case .object(let members) = json, depth < Self.maximumDepth, count(2, path) else { return .object([]) }
         var tests: [JSONValue.Member] = []
         var references: [JSONValue] = []
         for member in members {
@@ -81,7 +82,10 @@ public struct LocalConditions {
         case "$not": return condition(member.value, path, depth, isElement: isElement)
         case "$percent":
             if member.value["hash"] != nil { refuse(path, "Devices do not have the hash sha256.") }
-            if Self.differs(member.value["by"]) { refuse(path.pointer(to: "by"), "Devices do not share by it.") }
+            if Self.differs(member.value["by"]) {
+                refuse(
+                    path.pointer(to: "by"), "Shares cannot depend on now or user, whose values on devices may differ.")
+            }
             return plain(member.value, path)
         default:
             if let reason = Self.reason(against: member.name, isElement) {

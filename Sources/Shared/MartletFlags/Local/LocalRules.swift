@@ -142,7 +142,7 @@ extension FlagDocumentCompiler {
         var attributes = [json["by"], json["hashAttribute"]]
         if case .array(let filters) = json["filters"] { attributes += filters.map { $0["attribute"] } }
         if attributes.contains(where: LocalConditions.differs) {
-            refuse("not-local", path, "Devices may have other values of now and user, so it cannot share by them.")
+            refuse("not-local", path, "Shares cannot depend on now or user, whose values on devices may differ.")
         }
         var condition: JSONValue?
         let name = json["when"] == nil ? "condition" : "when"

@@ -3,7 +3,7 @@ import Hummingbird
 import MartletAPI
 import MartletHTTP
 
-/// Contains no people, descriptions, names of conditions or other flags.
+/// Contains no saved groups, descriptions, names of conditions or other flags.
 struct ReadFlagRules: Endpoint {
     static let route = Route(
         .get, "/flags/rules", "readFlagRules", "Returns the rules of the flags that devices evaluate themselves.",
