@@ -123,7 +123,7 @@ function useKnown(collection: string): Known {
 type Kind = "missing" | "nobody" | "anyone" | "authenticated" | "chosen";
 
 const kindTitles: Record<Kind, Text> = {
-  missing: "as the environment says (no rule)",
+  missing: "no rule: the environment decides",
   nobody: "nobody but the server",
   anyone: "anyone who has the app",
   authenticated: "signed-in users",
@@ -455,7 +455,7 @@ function NewObjects({ rules, change, problem }: Part) {
                   value={isOwner ? "owner" : "rules"}
                   change={(next) => set(withMember(defaults, name, next === "owner" ? ["owner"] : undefined))}
                   options={[
-                    { value: "rules", title: t("all whom the rules allow it") },
+                    { value: "rules", title: t("everyone whom the rules allow") },
                     { value: "owner", title: t("only the user who creates it") }
                   ]} />
               ) :

@@ -62,7 +62,7 @@ export function AudienceFields(
         (
           <Check
             label={t("Everybody")}
-            hint={t("Say so if nothing else is chosen, so that no message goes to all by mistake.")}
+            hint={t("Needed if nothing else is chosen, so that no message goes to all by mistake.")}
             value={everyone === true}
             change={(isOn) => set("everyone")(isOn || undefined)} />
         ) :
