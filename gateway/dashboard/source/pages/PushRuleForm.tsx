@@ -751,7 +751,10 @@ function Limits({ rule, change, problem }: Part) {
             change={(isOn) => set("enabled")(isOn ? undefined : false)} />
         ) :
         <NotShown value={{ enabled }} />}
-      <Wrong problem={problem} of={["limit", "expiresSeconds", "enabled"]} />
+      <Wrong
+        problem={problem}
+        of={["limit", "expiresSeconds", "enabled", "description"]}
+        except={description === undefined || isText(description) ? ["description"] : []} />
     </Section>
   );
 }
