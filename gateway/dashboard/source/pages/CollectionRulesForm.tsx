@@ -221,7 +221,11 @@ function Entries(
         return typeof entry === "string" ?
           (
             <div key={rows.keys[index]} className="toolbar" role="group" aria-label={t("Entry {n}", { n })}>
-              <NameFields name={entry} change={(name) => set(index, name)} known={known} />
+              <NameFields
+                name={entry}
+                change={(name) => set(index, name)}
+                known={known}
+                mayBeField={may !== "names"} />
               {remove}
             </div>
           ) :
@@ -292,11 +296,19 @@ function nameOf(kind: NameKind, text: string): string {
   }
 }
 
-function NameFields({ name, change, known }: { name: string; change: (name: string) => void; known: Known }) {
+function NameFields(
+  { name, change, known, mayBeField }: {
+    name: string;
+    change: (name: string) => void;
+    known: Known;
+    mayBeField: boolean;
+  }
+) {
   const { kind, text } = partsOf(name);
   const words = kind === "field" ? known.fields : kind === "role" ? known.roles : undefined;
   const labels: Partial<Record<NameKind, Text>> = { field: "Field", role: "Role", user: "Id of a user" };
   const label = labels[kind];
+  const kinds = (Object.keys(nameTitles) as NameKind[]).filter((one) => one !== "field" || mayBeField || kind === one);
   return (
     <>
       <Select<NameKind>
@@ -306,7 +318,7 @@ function NameFields({ name, change, known }: { name: string; change: (name: stri
           const starts: Partial<Record<NameKind, string>> = { field: ownerOf(known), role: roleOf(known) };
           change(starts[next] ?? nameOf(next, ""));
         }}
-        options={(Object.keys(nameTitles) as NameKind[]).map((one) => ({ value: one, title: t(nameTitles[one]) }))} />
+        options={kinds.map((one) => ({ value: one, title: t(nameTitles[one]) }))} />
       {label && (
         <span className="grow">
           <ValueInput<string>
