@@ -530,7 +530,14 @@ function Content(
     Object.values(localized).every((one) => isRecord(one) && pass(one, ["title", "body"], isText));
   const badge = own(content, "badge");
   const rest = without(content, contentShown);
-  if (!isUsable || !isRecord(localized)) return <NotShown value={content} />;
+  if (!isUsable || !isRecord(localized)) {
+    return (
+      <>
+        <NotShown value={content} />
+        <Wrong problem={problem} of={["title", "body"]} />
+      </>
+    );
+  }
   const inLanguage = (language ? own(localized, language) ?? {} : content) as Members;
   const set = (part: Members) => {
     let next = inLanguage;

@@ -1865,7 +1865,7 @@ export const de = {
     "Welche Vorlagen Nutzer einander senden dürfen, an wie viele und wie oft.",
   "Who": "Wer",
   "Who came back": "Wer wiederkam",
-  "when a crash alert fires": "wenn ein Absturz-Alarm auslöst",
+  "when a crash alert fires": "wenn ein Absturzalarm auslöst",
   "when an object is written": "wenn ein Objekt geschrieben wird",
   "Who gets it first": "Wer es zuerst bekommt",
   "Who gets the mail": "Wer die Mail bekommt",
