@@ -123,7 +123,7 @@ function useKnown(collection: string): Known {
 type Kind = "missing" | "nobody" | "anyone" | "authenticated" | "chosen";
 
 const kindTitles: Record<Kind, Text> = {
-  missing: "as the environment says (no rule)",
+  missing: "no rule: the environment decides",
   nobody: "nobody but the server",
   anyone: "anyone who has the app",
   authenticated: "signed-in users",
@@ -221,7 +221,11 @@ function Entries(
         return typeof entry === "string" ?
           (
             <div key={rows.keys[index]} className="toolbar" role="group" aria-label={t("Entry {n}", { n })}>
-              <NameFields name={entry} change={(name) => set(index, name)} known={known} />
+              <NameFields
+                name={entry}
+                change={(name) => set(index, name)}
+                known={known}
+                mayBeField={may !== "names"} />
               {remove}
             </div>
           ) :
@@ -292,11 +296,19 @@ function nameOf(kind: NameKind, text: string): string {
   }
 }
 
-function NameFields({ name, change, known }: { name: string; change: (name: string) => void; known: Known }) {
+function NameFields(
+  { name, change, known, mayBeField }: {
+    name: string;
+    change: (name: string) => void;
+    known: Known;
+    mayBeField: boolean;
+  }
+) {
   const { kind, text } = partsOf(name);
   const words = kind === "field" ? known.fields : kind === "role" ? known.roles : undefined;
   const labels: Partial<Record<NameKind, Text>> = { field: "Field", role: "Role", user: "Id of a user" };
   const label = labels[kind];
+  const kinds = (Object.keys(nameTitles) as NameKind[]).filter((one) => one !== "field" || mayBeField || kind === one);
   return (
     <>
       <Select<NameKind>
@@ -306,7 +318,7 @@ function NameFields({ name, change, known }: { name: string; change: (name: stri
           const starts: Partial<Record<NameKind, string>> = { field: ownerOf(known), role: roleOf(known) };
           change(starts[next] ?? nameOf(next, ""));
         }}
-        options={(Object.keys(nameTitles) as NameKind[]).map((one) => ({ value: one, title: t(nameTitles[one]) }))} />
+        options={kinds.map((one) => ({ value: one, title: t(nameTitles[one]) }))} />
       {label && (
         <span className="grow">
           <ValueInput<string>
@@ -455,7 +467,7 @@ function NewObjects({ rules, change, problem }: Part) {
                   value={isOwner ? "owner" : "rules"}
                   change={(next) => set(withMember(defaults, name, next === "owner" ? ["owner"] : undefined))}
                   options={[
-                    { value: "rules", title: t("all whom the rules allow it") },
+                    { value: "rules", title: t("everyone whom the rules allow") },
                     { value: "owner", title: t("only the user who creates it") }
                   ]} />
               ) :

@@ -62,7 +62,7 @@ export function AudienceFields(
         (
           <Check
             label={t("Everybody")}
-            hint={t("Say so if nothing else is chosen, so that no message goes to all by mistake.")}
+            hint={t("Needed if nothing else is chosen, so that no message goes to all by mistake.")}
             value={everyone === true}
             change={(isOn) => set("everyone")(isOn || undefined)} />
         ) :
@@ -111,7 +111,12 @@ export function AudienceFields(
             change={(users) => set("except")(users && { users })}
             error={errorOf("except", problem)} />
         ) :
-        <NotShown value={{ except }} />}
+        (
+          <>
+            <NotShown value={{ except }} />
+            <Wrong problem={problem} of={["except"]} />
+          </>
+        )}
       {when ?
         (
           <Conditions
@@ -136,7 +141,14 @@ function SegmentField(
     place.app.id,
     place.environment
   ]);
-  if (value !== undefined && !isText(value)) return <NotShown value={{ segment: value }} />;
+  if (value !== undefined && !isText(value)) {
+    return (
+      <>
+        <NotShown value={{ segment: value }} />
+        <Wrong problem={problem} of={["segment", "audience.segment"]} />
+      </>
+    );
+  }
   const present = String(value ?? "");
   const names = (segments.data?.data ?? []).map((one) => one.name ?? "");
   return (

@@ -88,10 +88,10 @@ export function RuleFields({ rule, change, problem }: Part) {
 type TriggerKind = "collection" | "every" | "cron" | "alert";
 
 const triggerTitles: Record<TriggerKind, Text> = {
-  collection: "an object is written",
-  every: "again and again, every so many minutes",
-  cron: "at set times",
-  alert: "a crash alert fires"
+  collection: "when an object is written",
+  every: "at fixed intervals",
+  cron: "on a schedule",
+  alert: "when a crash alert fires"
 };
 const newTriggers: Record<TriggerKind, Members> = {
   collection: { collection: "", events: ["created"] },
@@ -139,7 +139,7 @@ function Trigger({ rule, change, problem }: Part) {
     <Section title={t("When")}>
       <div className="pair">
         <Choice
-          label={t("It acts when")}
+          label={t("Trigger")}
           value={kind}
           change={(next) => next !== kind && set(newTriggers[next])}
           options={(Object.keys(triggerTitles) as TriggerKind[]).map((one) => ({
@@ -435,7 +435,7 @@ function Except({ rule, change, problem }: Part) {
     (
       <NamesField
         label={t("Not to these")}
-        hint={t("Facts that name users, such as actor or object.owner.")}
+        hint={t("Paths to users, such as actor or object.owner.")}
         value={except}
         change={set}
         error={errorOf("except", problem)} />
@@ -486,7 +486,7 @@ function Message({ rule, change, problem }: Part) {
         value={kind}
         change={(next) => next !== kind && choose(next)}
         options={[
-          { value: "content", title: t("a text of its own") },
+          { value: "content", title: t("its own text") },
           { value: "template", title: t("a template") },
           { value: "none", title: t("no push message") }
         ]} />
@@ -530,7 +530,14 @@ function Content(
     Object.values(localized).every((one) => isRecord(one) && pass(one, ["title", "body"], isText));
   const badge = own(content, "badge");
   const rest = without(content, contentShown);
-  if (!isUsable || !isRecord(localized)) return <NotShown value={content} />;
+  if (!isUsable || !isRecord(localized)) {
+    return (
+      <>
+        <NotShown value={content} />
+        <Wrong problem={problem} of={["title", "body"]} />
+      </>
+    );
+  }
   const inLanguage = (language ? own(localized, language) ?? {} : content) as Members;
   const set = (part: Members) => {
     let next = inLanguage;
@@ -699,7 +706,7 @@ function Limits({ rule, change, problem }: Part) {
       {isPlain ?
         (
           <Check
-            label={t("A limit of its own")}
+            label={t("Own limit")}
             hint={t("Otherwise it acts at most 600 times a minute.")}
             value={limit !== undefined}
             change={(isOn) => set("limit")(isOn ? { count: 600, seconds: 60 } : undefined)} />
@@ -708,7 +715,7 @@ function Limits({ rule, change, problem }: Part) {
       {isPlain && isRecord(limit) && (
         <div className="pair">
           <NumberField
-            label={t("At most so often")}
+            label={t("At most how often")}
             value={Number(limit.count)}
             change={setPart("count")}
             most={100_000}
@@ -751,7 +758,10 @@ function Limits({ rule, change, problem }: Part) {
             change={(isOn) => set("enabled")(isOn ? undefined : false)} />
         ) :
         <NotShown value={{ enabled }} />}
-      <Wrong problem={problem} of={["limit", "expiresSeconds", "enabled"]} />
+      <Wrong
+        problem={problem}
+        of={["limit", "expiresSeconds", "enabled", "description"]}
+        except={description === undefined || isText(description) ? ["description"] : []} />
     </Section>
   );
 }

@@ -280,6 +280,7 @@ export function NamesField(
       <div>
         <p className="strong">{label}</p>
         <NotShown value={value} />
+        {error && <Notice tone="bad">{error}</Notice>}
       </div>
     );
 }
