@@ -39,6 +39,8 @@ struct Idempotency: Sendable {
         try Self.check(key)
         let digest = Self.digest(request, body)
         let caller = Self.caller(scope)
+        // Read before the transaction, which would otherwise need a second connection for them.
+        _ = try await objects.rights.collections(of: scope.space)
         do {
             return try await performOnce(key, caller, digest, in: scope, write)
         } catch let error as PostgresError where error.isUndefinedTable || error.isInFailedTransaction {
