@@ -22,11 +22,11 @@ enum JSONWriter {
             bytes.append(UInt8(ascii: "]"))
         case .object(let members):
             bytes.append(UInt8(ascii: "{"))
-            for (index, member) in members.sorted(by: { $0.key < $1.key }).enumerated() {
+            for (index, name) in members.keys.sorted().enumerated() {
                 if index > 0 { bytes.append(UInt8(ascii: ",")) }
-                write(member.key, to: &bytes)
+                write(name, to: &bytes)
                 bytes.append(UInt8(ascii: ":"))
-                write(member.value, to: &bytes)
+                write(members[name] ?? .null, to: &bytes)
             }
             bytes.append(UInt8(ascii: "}"))
         }

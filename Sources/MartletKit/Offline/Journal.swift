@@ -150,7 +150,7 @@ extension Journal {
     private static func parse(_ line: Data) -> JSON? {
         guard line.count > 17 else { return nil }
         let text = Data(line.dropFirst(17))
-        guard Data(line.prefix(16)) == Data(digits(checksum(text)).utf8) else { return nil }
+        guard String(decoding: line.prefix(16), as: UTF8.self) == digits(checksum(text)) else { return nil }
         return try? JSON(parsing: text)
     }
 
