@@ -164,7 +164,7 @@ struct DeliverySharingTests {
                 )[0]
                 .decode(0)
             }
-            try await world.wait { try await lease() != nil }
+            try await world.wait { world.apns.requestCount == 1 }
             let first = try await lease() ?? 0
             try await world.wait { try await lease() ?? 0 > first + 5 }
             #expect(try await world.deliveries(of: message) == ["sending:1": 1])
