@@ -11,7 +11,7 @@ import { t, Text } from "../text";
 import { Conditions } from "./FlagConditions";
 import { Grammar, isRecord, isText, Members, readPlain, withMember, without, writeWhen } from "./flagRules";
 import { fieldsOf, StoredObject } from "./Records";
-import { AddName, NamesField, NotShown, useKeys, ValueInput, Wrong } from "./TypedInputs";
+import { NamedCards, NamesField, NotShown, useKeys, ValueInput, Wrong } from "./TypedInputs";
 
 /** Conditions are filters of storage, with variables. */
 const filterGrammar: Grammar = {
@@ -407,33 +407,23 @@ function Hidden({ rules, change, problem, known }: Part & { known: Known }) {
       title={t("Hidden fields")}
       note={t("Only those whom you choose see the field; the others get the object without it.")}>
       {!isRecord(hidden) ? <NotShown value={{ hidden }} /> : (
-        <>
-          {Object.keys(hidden).map((name) => (
-            <div key={name} className="card" role="group" aria-label={name}>
-              <div className="row">
-                <code className="strong">{name}</code>
-                <Button
-                  icon="trash"
-                  kind="quiet"
-                  isSmall
-                  label={t("Remove {name}", { name })}
-                  onPress={() => set(without(hidden, [name]))} />
-              </div>
+        <NamedCards
+          members={hidden}
+          change={set}
+          label={t("Name of a field to hide")}
+          words={known.fields}
+          start={() => [ownerOf(known)]}
+          show={(name, list, put) => (
+            <>
               <Who
                 label={t("Who sees it")}
-                list={hidden[name]}
-                change={(list) => set(withMember(hidden, name, list ?? []))}
+                list={list}
+                change={(next) => put(next ?? [])}
                 known={known}
                 may="conditions" />
               <Wrong problem={problem} of={["hidden." + name]} />
-            </div>
-          ))}
-          <AddName
-            label={t("Name of a field to hide")}
-            taken={Object.keys(hidden)}
-            words={known.fields}
-            add={(name) => set({ ...hidden, [name]: [ownerOf(known)] })} />
-        </>
+            </>
+          )} />
       )}
       <Wrong
         problem={problem}

@@ -26,10 +26,9 @@ import {
   Scalar,
   typeOf,
   withMember,
-  without,
   writeScalar
 } from "./flagRules";
-import { AddName, NotShown, NumberField, TypedValue, useKeys, ValueInput } from "./TypedInputs";
+import { NamedLines, NotShown, NumberField, TypedValue, useKeys, ValueInput } from "./TypedInputs";
 
 const mostVariations = 20;
 
@@ -273,32 +272,16 @@ function VariationFields(
             isWhole />
         </div>
       )}
-      <fieldset className="stack">
-        <legend className="strong">{t("Flags")}</legend>
-        {Object.entries(values).map(([name, value]) => (
-          <div key={name} className="toolbar">
-            <code>{name}</code>
-            <span className="grow">
-              <FlagValue
-                flag={own(flags, name)}
-                label={t("Value of {name}", { name })}
-                value={value}
-                change={(next) => setFlags(withMember(values, name, next))} />
-            </span>
-            <Button
-              icon="trash"
-              kind="quiet"
-              isSmall
-              label={t("Remove {name}", { name })}
-              onPress={() => setFlags(without(values, [name]))} />
-          </div>
-        ))}
-        <AddName
-          label={t("Name of a flag")}
-          taken={Object.keys(values)}
-          words={Object.keys(flags)}
-          add={(name) => setFlags({ ...values, [name]: firstValue(own(flags, name)) })} />
-      </fieldset>
+      <NamedLines
+        legend={t("Flags")}
+        members={values}
+        change={setFlags}
+        label={t("Name of a flag")}
+        words={Object.keys(flags)}
+        start={(name) => firstValue(own(flags, name))}
+        show={(name, value, put) => (
+          <FlagValue flag={own(flags, name)} label={t("Value of {name}", { name })} value={value} change={put} />
+        )} />
     </div>
   );
 }

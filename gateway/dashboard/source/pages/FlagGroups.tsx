@@ -1,7 +1,7 @@
 // The conditions and groups that rules of flags may name.
 
 import { ReactNode } from "react";
-import { Button, Section } from "../system/basics";
+import { Section } from "../system/basics";
 import { own } from "../system/own";
 import { t } from "../text";
 import { Conditions } from "./FlagConditions";
@@ -13,11 +13,10 @@ import {
   readPlain,
   Scalar,
   withMember,
-  without,
   writeList,
   writeWhen
 } from "./flagRules";
-import { AddName, NotShown, ValueInput } from "./TypedInputs";
+import { NamedCards, NotShown, ValueInput } from "./TypedInputs";
 
 export function FlagGroups(
   { draft, change, isReadOnly }: { draft: Members; change: (draft: Members) => void; isReadOnly: boolean }
@@ -87,25 +86,10 @@ function Named(
   const all = own(draft, member) ?? {};
   const set = (next: Members) => change(withMember(draft, member, Object.keys(next).length > 0 ? next : undefined));
   if (!isRecord(all)) return <NotShown value={all} />;
-  const names = Object.keys(all);
   return (
     <Section title={title} note={note}>
-      {names.length === 0 && <p className="faint">{empty}</p>}
-      {names.map((name) => (
-        <div key={name} className="card stack" role="group" aria-label={name}>
-          <div className="row">
-            <code className="strong">{name}</code>
-            <Button
-              icon="trash"
-              kind="quiet"
-              isSmall
-              label={t("Remove {name}", { name })}
-              onPress={() => set(without(all, [name]))} />
-          </div>
-          {show(name, all[name], (value) => set(withMember(all, name, value)))}
-        </div>
-      ))}
-      <AddName label={label} taken={names} add={(name) => set({ ...all, [name]: start })} />
+      {Object.keys(all).length === 0 && <p className="faint">{empty}</p>}
+      <NamedCards members={all} change={set} label={label} start={() => start} show={show} />
     </Section>
   );
 }

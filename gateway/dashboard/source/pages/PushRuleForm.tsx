@@ -27,12 +27,17 @@ import {
 } from "./flagRules";
 import { AudienceFields } from "./PushAudience";
 import { Phone, TextsByLanguage } from "./PushTexts";
-import { AddName, Labelled, NamesField, NotShown, NumberField, useKeys, ValueInput, Wrong } from "./TypedInputs";
+import { Labelled, NamedLines, NamesField, NotShown, NumberField, useKeys, ValueInput, Wrong } from "./TypedInputs";
 
 interface Part {
   rule: Members;
   change: (rule: Members) => void;
   problem: unknown;
+}
+
+/** Names to suggest. */
+interface Known {
+  collections: string[];
 }
 
 /** The facts of an event, besides `object.` and `previous.`. */
@@ -70,11 +75,12 @@ export const ruleFields = [...shown, ...ofAudience, ...ofContent];
 export function RuleFields({ rule, change, problem }: Part) {
   const rest = without(rule, shown);
   const part = { rule, change, problem };
+  const collections = useCollections();
   return (
     <>
-      <Trigger {...part} />
+      <Trigger {...part} collections={collections} />
       <Filter {...part} />
-      <ToWhom {...part} />
+      <ToWhom {...part} collections={collections} />
       <Message {...part} />
       <MailAndWebhook {...part} />
       <Limits {...part} />
@@ -121,10 +127,9 @@ function triggerOf(when: unknown): TriggerKind | undefined {
   return onlyHas(when, ["alert"]) && when.alert === "crash" ? "alert" : undefined;
 }
 
-function Trigger({ rule, change, problem }: Part) {
+function Trigger({ rule, change, problem, collections }: Part & Known) {
   const { when } = rule;
   const kind = triggerOf(when);
-  const collections = useCollections();
   const set = (next: Members) => change({ ...rule, when: next });
   if (!kind || !isRecord(when)) {
     return (
@@ -287,7 +292,7 @@ function audienceOf(to: unknown): Members | undefined {
 
 const isAudience = (rule: Members): boolean => audienceOf(own(rule, "to")) !== undefined;
 
-function ToWhom({ rule, change, problem }: Part) {
+function ToWhom({ rule, change, problem, collections }: Part & Known) {
   const to = own(rule, "to") ?? undefined;
   const audience = audienceOf(to);
   const kind: WhomKind | undefined = to === undefined ?
@@ -322,7 +327,7 @@ function ToWhom({ rule, change, problem }: Part) {
             ]} />
         ) :
         <NotShown value={{ to }} />}
-      {kind === "people" && <Sources sources={to as unknown[]} change={set} />}
+      {kind === "people" && <Sources sources={to as unknown[]} change={set} collections={collections} />}
       {audience && (
         <AudienceFields
           audience={audience}
@@ -337,9 +342,10 @@ function ToWhom({ rule, change, problem }: Part) {
   );
 }
 
-function Sources({ sources, change }: { sources: unknown[]; change: (sources: unknown[] | undefined) => void }) {
+function Sources(
+  { sources, change, collections }: Known & { sources: unknown[]; change: (sources: unknown[] | undefined) => void }
+) {
   const rows = useKeys(sources.length);
-  const collections = useCollections();
   const set = (index: number, next: unknown) =>
     change(sources.map((one, place) => (place === index ? next : one)));
   const input = (label: string, value: unknown, put: (text: string) => void, words?: string[]) => (
@@ -586,33 +592,21 @@ function Variables(
   if (!isRecord(all) || !Object.values(all).every(isText)) return <NotShown value={{ variables }} />;
   const set = (next: Members) => change(Object.keys(next).length > 0 ? next : undefined);
   return (
-    <fieldset className="stack">
-      <legend className="strong">{t("Values of placeholders")}</legend>
-      {Object.entries(all).map(([name, value]) => (
-        <div key={name} className="toolbar">
-          <code>{name}</code>
-          <span className="grow">
-            <ValueInput<string>
-              label={t("Value of {name}", { name })}
-              value={String(value)}
-              change={(next) => set(withMember(all, name, next))}
-              read={asItIs}
-              write={asItIs} />
-          </span>
-          <Button
-            icon="trash"
-            kind="quiet"
-            isSmall
-            label={t("Remove {name}", { name })}
-            onPress={() => set(without(all, [name]))} />
-        </div>
-      ))}
-      <AddName
-        label={t("Name of a placeholder")}
-        taken={Object.keys(all)}
-        words={words}
-        add={(name) => set({ ...all, [name]: "{{object." + name + "}}" })} />
-    </fieldset>
+    <NamedLines
+      legend={t("Values of placeholders")}
+      members={all}
+      change={set}
+      label={t("Name of a placeholder")}
+      words={words}
+      start={(name) => "{{object." + name + "}}"}
+      show={(name, value, put) => (
+        <ValueInput<string>
+          label={t("Value of {name}", { name })}
+          value={String(value)}
+          change={put}
+          read={asItIs}
+          write={asItIs} />
+      )} />
   );
 }
 

@@ -5,7 +5,18 @@ import { Button, Notice } from "../system/basics";
 import { errorOf, Frame, Select } from "../system/form";
 import { JSONView } from "../system/json";
 import { t } from "../text";
-import { asItIs, FlagType, percentOf, readNumber, readStrict, shareOf, writeStrict } from "./flagRules";
+import {
+  asItIs,
+  FlagType,
+  Members,
+  percentOf,
+  readNumber,
+  readStrict,
+  shareOf,
+  withMember,
+  without,
+  writeStrict
+} from "./flagRules";
 
 /**
  * Keys for the rows of a list that is made anew with each change. A key stays with its row when others are removed or
@@ -226,6 +237,75 @@ export function AddName(
       )}
       <Button icon="plus" isSmall isDisabled={!isUsable} onPress={send}>{t("Add")}</Button>
     </div>
+  );
+}
+
+interface NamedProperties {
+  members: Members;
+  change: (members: Members) => void;
+  /** The input of one. */
+  show: (name: string, value: unknown, set: (value: unknown) => void) => ReactNode;
+  /** Of the input for the name of a new one. */
+  label: string;
+  /** Suggestions for it. */
+  words?: string[];
+  /** The value of a new one. */
+  start: (name: string) => unknown;
+}
+
+/** Members by name, each in a card. */
+export function NamedCards({ members, change, show, ...added }: NamedProperties) {
+  return (
+    <>
+      {Object.entries(members).map(([name, value]) => (
+        <div key={name} className="card stack" role="group" aria-label={name}>
+          <div className="row">
+            <code className="strong">{name}</code>
+            <RemoveMember {...{ name, members, change }} />
+          </div>
+          {show(name, value, (next) => change(withMember(members, name, next)))}
+        </div>
+      ))}
+      <AddMember {...{ members, change, ...added }} />
+    </>
+  );
+}
+
+/** Members by name, each in a line. */
+export function NamedLines({ legend, members, change, show, ...added }: NamedProperties & { legend: string }) {
+  return (
+    <fieldset className="stack">
+      <legend className="strong">{legend}</legend>
+      {Object.entries(members).map(([name, value]) => (
+        <div key={name} className="toolbar">
+          <code>{name}</code>
+          <span className="grow">{show(name, value, (next) => change(withMember(members, name, next)))}</span>
+          <RemoveMember {...{ name, members, change }} />
+        </div>
+      ))}
+      <AddMember {...{ members, change, ...added }} />
+    </fieldset>
+  );
+}
+
+function RemoveMember({ name, members, change }: Pick<NamedProperties, "members" | "change"> & { name: string }) {
+  return (
+    <Button
+      icon="trash"
+      kind="quiet"
+      isSmall
+      label={t("Remove {name}", { name })}
+      onPress={() => change(without(members, [name]))} />
+  );
+}
+
+function AddMember({ members, change, label, words, start }: Omit<NamedProperties, "show">) {
+  return (
+    <AddName
+      label={label}
+      taken={Object.keys(members)}
+      words={words}
+      add={(name) => change({ ...members, [name]: start(name) })} />
   );
 }
 
