@@ -11,9 +11,10 @@ public struct Namespace: Sendable, Hashable {
         self.range = range
     }
 
-    public func contains(_ hashValue: String) -> Bool {
-        range.contains(FlagHash.version1.bucket(of: hashValue, seed: "__" + name))
-    }
+    public func contains(_ hashValue: String) -> Bool { range.contains(hash.bucket(of: hashValue, seed: seed)) }
+
+    var seed: String { "__" + name }
+    var hash: FlagHash { .version1 }
 }
 
 /// Ranges with their own seed and hash, for namespaces and holdouts.

@@ -151,7 +151,7 @@ public struct ConditionCompiler {
 
 extension ConditionCompiler {
     private mutating func valueTest(_ json: JSONValue, _ path: String, depth: Int, isNow: Bool = false) -> ValueTest {
-        guard case .object(let members) = json, !members.isEmpty, members.allSatisfy({ $0.name.hasPrefix("$") }) else {
+        guard let members = json.operators else {
             return bareTest(json, path, isNow: isNow)
         }
         guard depth < Self.maximumDepth else {
@@ -263,7 +263,7 @@ extension ConditionCompiler {
     }
 
     private mutating func elementTest(_ json: JSONValue, _ path: String, _ depth: Int) -> ElementTest {
-        if case .object(let members) = json, members.isEmpty || !members.allSatisfy({ $0.name.hasPrefix("$") }) {
+        if case .object = json, json.operators == nil {
             return .object(test(json, path, depth: depth + 1))
         }
         return .value(valueTest(json, path, depth: depth + 1))
@@ -299,5 +299,15 @@ extension ConditionCompiler {
     private mutating func refuse(_ path: String, _ message: String, _ code: String = "invalid-condition") -> ValueTest {
         log.error(code, at: path, message)
         return .never
+    }
+}
+
+extension JSONValue {
+    /// The members if all of them are operators, such as `$gt`; nil for any other value.
+    var operators: [Member]? {
+        guard case .object(let members) = self, !members.isEmpty, members.allSatisfy({ $0.name.hasPrefix("$") }) else {
+            return nil
+        }
+        return members
     }
 }

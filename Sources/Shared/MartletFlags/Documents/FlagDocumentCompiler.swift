@@ -75,7 +75,7 @@ public struct FlagDocumentCompiler {
         var names: [String?] = []
         var isPartial: [Bool] = []
         var localRules: [String]? = compiler.boolean(json, "localEvaluation", path) == true ? [] : nil
-        if localRules != nil { countLocal(feature.defaultValue.text, of: key, path) }
+        if localRules != nil { countLocal(feature.defaultValue.text, path) }
         let rules = compiler.elements(json["rules"], path.pointer(to: "rules"))
         limit(rules.count, FlagDocument.maximumRules, path.pointer(to: "rules"), "rules")
         for (index, rule) in rules.prefix(FlagDocument.maximumRules).enumerated() {

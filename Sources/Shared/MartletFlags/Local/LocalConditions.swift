@@ -107,9 +107,7 @@ public struct LocalConditions {
     }
 
     private mutating func value(_ json: JSONValue, _ path: String, _ depth: Int) -> JSONValue {
-        guard case .object(let members) = json, !members.isEmpty, members.allSatisfy({ $0.name.hasPrefix("$") }) else {
-            return plain(json, path)
-        }
+        guard let members = json.operators else { return plain(json, path) }
         guard depth < Self.maximumDepth else { return .object([]) }
         var tests: [JSONValue.Member] = []
         for member in members {
@@ -130,9 +128,7 @@ public struct LocalConditions {
             guard case .array(let elements) = member.value else { return .array([]) }
             return .array(elements.enumerated().map { value($1, path.pointer(to: $0), depth) })
         case "$elemMatch":
-            if case .object(let members) = member.value,
-                members.isEmpty || !members.allSatisfy({ $0.name.hasPrefix("$") })
-            {
+            if case .object = member.value, member.value.operators == nil {
                 return condition(member.value, path, depth, isElement: true)
             }
             return value(member.value, path, depth)

@@ -47,8 +47,7 @@ extension Experiment {
         guard values.count >= 2, let hash = FlagHash(rawValue: hashVersion ?? 1) else { return LocalRule.nothing }
         // Filters replace the namespace.
         let exclusive = namespace.map {
-            BucketFilter(
-                seed: "__" + $0.name, ranges: [$0.range], attribute: hashAttribute ?? "id", hash: .version1)
+            BucketFilter(seed: $0.seed, ranges: [$0.range], attribute: hashAttribute ?? "id", hash: $0.hash)
         }
         let variations: [(value: String?, variant: String)] = values.enumerated().map { index, value in
             (value, (variationNames.indices.contains(index) ? variationNames[index].key : nil) ?? String(index))
@@ -152,11 +151,12 @@ extension FlagDocumentCompiler {
         }
         guard localSizeInBytes <= Self.maximumLocalSizeInBytes else { return "" }
         let text = compiled.rule.localText(of: key, variant: compiled.variant, condition: condition)
-        countLocal(text, of: key, path)
+        countLocal(text, path)
         return text
     }
 
-    mutating func countLocal(_ text: String, of key: String, _ path: String) {
+    /// Adds to the size of what every device downloads.
+    mutating func countLocal(_ text: String, _ path: String) {
         let wasTooLarge = localSizeInBytes > Self.maximumLocalSizeInBytes
         localSizeInBytes += text.utf8.count
         guard localSizeInBytes > Self.maximumLocalSizeInBytes, !wasTooLarge else { return }
