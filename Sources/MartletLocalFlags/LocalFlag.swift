@@ -99,7 +99,7 @@ private struct Shares: Sendable {
         }
     }
 
-    /// The index of the range that contains the subject. Nobody is in one without a value to hash.
+    /// The index of the range that contains the subject; nil without one, and for a subject without a value to hash.
     func index(for attributes: FlagValue) -> Int? {
         let value = attributes[attribute]
         guard value.isTruthy else { return nil }
