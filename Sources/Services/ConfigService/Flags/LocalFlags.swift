@@ -1,13 +1,13 @@
 import Foundation
 import MartletCore
 import MartletFlags
-import MartletHTTP
+import Synchronization
 
 /// The flags that devices evaluate themselves, with the running experiments on them as their first rules.
 ///
 /// A flag is left out if one of its experiments looks up earlier variations or tests what only the server knows. The
 /// server's value counts then.
-struct LocalFlags {
+final class LocalFlags: Sendable {
     /// The flag that exceeds this size, and all after it, are left out. Flags without experiments are limited when they
     /// are published.
     static let maximumSizeInBytes = 1 << 20
@@ -15,30 +15,27 @@ struct LocalFlags {
     static let format = 1
 
     private let live: (document: LiveDocument, flags: FlagDocument)?
-    /// The running experiments on flags.
-    private let experiments: [(version: Int, compiled: CompiledExperiment)]
+    private let experiments: [CompiledExperiment]
+    private let last = Mutex<(running: [Int], answer: StoredContent)?>(nil)
 
-    init(_ space: LiveSpace, at date: Date) {
+    init(_ space: LiveSpace) {
         live = space.flags
-        experiments = space.documents(of: .experiment).compactMap { document in
-            guard let compiled = document.compiled as? CompiledExperiment, compiled.document.isRunning(at: date) else {
-                return nil
-            }
-            return (document.version, compiled)
-        }
+        experiments = space.documents(of: .experiment).compactMap { $0.compiled as? CompiledExperiment }
     }
 
-    /// Changes with the flags, and whenever an experiment starts, changes or ends.
-    var tag: EntityTag {
-        let running = experiments.map { "\($0.compiled.name):\($0.version)" }.joined(separator: ",")
-        let text = "\(Self.format)\n\(live?.document.sha256 ?? "none")\n\(running)"
-        return EntityTag(text: Hexadecimal.text(Credential.digest(of: text).prefix(16)))
+    /// The answer for devices, as JSON. It is made on first use, and again after an experiment has started or ended.
+    func answer(at date: Date) -> StoredContent {
+        let running = experiments.indices.filter { experiments[$0].document.isRunning(at: date) }
+        if let known = last.withLock({ $0 }), known.running == running { return known.answer }
+        let answer = StoredContent(Array(body(running.map { experiments[$0] }).utf8))
+        last.withLock { $0 = (running: running, answer: answer) }
+        return answer
     }
 
-    var body: String {
+    private func body(_ running: [CompiledExperiment]) -> String {
         guard let live else { return #"{"format":\#(Self.format),"version":null,"flags":{}}"# }
         var byFlag: [String: [CompiledExperiment]] = [:]
-        for (_, experiment) in experiments {
+        for experiment in running {
             for key in Set(experiment.document.variations.flatMap { $0.flags.map(\.name) }) {
                 byFlag[key, default: []].append(experiment)
             }

@@ -48,7 +48,6 @@ struct ReadFlagRules: Endpoint {
 
     func respond(to request: Request, _ context: ServiceContext) async throws -> Response {
         let space = try await live.current(try context.space, reaching: request.generation)
-        let flags = LocalFlags(space, at: now())
-        return try .evaluated(flags.tag, to: request) { flags.body }
+        return try .stored(space.derived { LocalFlags($0) }.answer(at: now()), to: request)
     }
 }
