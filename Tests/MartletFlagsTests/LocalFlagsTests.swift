@@ -116,7 +116,7 @@ struct LocalFlagsTests {
         #expect(try errors("") == [])
     }
 
-    @Test("Named conditions are replaced, refused where they are written, and limited in size")
+    @Test("Named conditions are replaced, refused where they are written, and limited in size and depth")
     func named() throws {
         func compile(_ conditions: String) throws -> (flags: FlagDocument, issues: [FlagIssue]) {
             try FlagDocumentTests.compile(
@@ -139,6 +139,16 @@ struct LocalFlagsTests {
         #expect(many.issues.contains { $0.code == "too-large" && $0.path.hasPrefix("/conditions/inner/") })
         let circle = try compile(#"{"top":{"$and":[{"$condition":"top"},{"$condition":"top"}]}}"#)
         #expect(circle.issues.contains { $0.code == "condition-cycle" })
+        // Each of them adds four levels of JSON.
+        func nested(_ count: Int) throws -> [FlagIssue] {
+            let names = (1...count).map { #""c\#($0)":{"$or":[{"a":1},{"$condition":"c\#($0 - 1)"}]}"# }
+            return try compile(
+                #"{"top":{"$condition":"c\#(count)"},"c0":{"b":2},\#(names.joined(separator: ","))}"#
+            ).issues
+        }
+        #expect(try nested(13) == [])
+        let deep = try nested(14)
+        #expect(deep.map(\.code) == ["not-local"] && deep.first?.path == "/flags/f/rules/0/when", "\(deep)")
     }
 
     @Test("A device leaves flags with unknown parts, and rules of a newer format, to the server")

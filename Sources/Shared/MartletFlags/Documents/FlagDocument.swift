@@ -69,17 +69,15 @@ public struct FlagDocument: Sendable {
     }
 
     /// The flag as a member `"key":{…}` of a JSON object, in the form that devices evaluate. Nil if only the server
-    /// evaluates it, if it is off, or if MartletKit would refuse the depth of its values.
+    /// evaluates it, or if it is off.
     ///
     /// - Parameter rules: Rules of the same form that come before the flag's own.
     public func localMember(_ flag: Flag, after rules: [String] = []) -> String? {
         guard flag.isEnabled, let own = flag.localRules, let feature = features.features[flag.key] else { return nil }
         let reason = feature.rules.isEmpty ? FlagAnswer.Reason.constant : .unknown
-        let member =
-            JSONValue.quote(flag.key)
+        return JSONValue.quote(flag.key)
             + #":{"value":\#(feature.defaultValue.text),"variant":\#(JSONValue.quote(flag.defaultVariant)),"#
             + #""reason":"\#(reason.rawValue)","rules":[\#((rules + own).joined(separator: ","))]}"#
-        return LocalRule.depth(of: member) > LocalRule.maximumDepth ? nil : member
     }
 
     private func answer(_ flag: Flag, _ subject: Subject) -> FlagAnswer {

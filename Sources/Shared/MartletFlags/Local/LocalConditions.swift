@@ -15,6 +15,9 @@ public struct LocalConditions {
 
     /// The maximum size of all conditions as JSON text.
     static let maximumSizeInBytes = 256 << 10
+    /// The maximum number of levels of objects and arrays in a condition. MartletKit parses 64, and up to eight are
+    /// around a condition. Values of flags cannot have so many, because documents have at most 32.
+    static let maximumLevels = 56
     /// Named conditions may refer to each other in a circle.
     private static let maximumDepth = 300
 
@@ -26,13 +29,14 @@ public struct LocalConditions {
 
     /// The content of a rule's `when`: a condition, the name of one, or a list of names that must all match.
     public mutating func resolve(_ when: JSONValue, at path: String) -> JSONValue {
-        switch when {
-        case .string: return reference(when, path, 0)
-        case .array(let names):
-            let conditions = names.enumerated().map { reference($1, path.pointer(to: $0), 0) }
-            return .object([.init("$and", .array(conditions))])
-        default: return condition(when, path, 0)
+        let resolved = replacingNames(when, path)
+        if resolved.levels > Self.maximumLevels {
+            refuse(
+                path,
+                "Conditions for devices may have at most \(Self.maximumLevels) levels of objects and arrays, with the "
+                    + "content of named conditions.")
         }
+        return resolved
     }
 
     /// Whether a device may have another value of the attribute whose hash is asked for.
@@ -42,6 +46,16 @@ public struct LocalConditions {
     mutating func takeRefusals() -> [Refusal] {
         defer { refusals = [] }
         return refusals
+    }
+
+    private mutating func replacingNames(_ when: JSONValue, _ path: String) -> JSONValue {
+        switch when {
+        case .string: return reference(when, path, 0)
+        case .array(let names):
+            let conditions = names.enumerated().map { reference($1, path.pointer(to: $0), 0) }
+            return .object([.init("$and", .array(conditions))])
+        default: return condition(when, path, 0)
+        }
     }
 
     private mutating func reference(_ name: JSONValue, _ path: String, _ depth: Int, isElement: Bool = false)
@@ -159,5 +173,15 @@ public struct LocalConditions {
 
     private mutating func refuse(_ path: String, _ message: String, _ code: String = "not-local") {
         refusals.append(Refusal(code: code, path: path, message: message))
+    }
+}
+
+extension JSONValue {
+    fileprivate var levels: Int {
+        switch self {
+        case .null, .bool, .number, .string: 0
+        case .array(let elements): 1 + (elements.map(\.levels).max() ?? 0)
+        case .object(let members): 1 + (members.map(\.value.levels).max() ?? 0)
+        }
     }
 }

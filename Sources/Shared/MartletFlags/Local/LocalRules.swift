@@ -60,8 +60,6 @@ extension Experiment {
 
 /// The JSON text of a rule in the form that devices evaluate.
 enum LocalRule {
-    /// MartletKit parses 64 levels, and a few are around a flag.
-    static let maximumDepth = 60
     static let nothing = #"{"variations":[]}"#
 
     /// Parts of all subjects, by the hash of an attribute.
@@ -100,26 +98,6 @@ enum LocalRule {
         }
         members.append(#""variations":[\#(texts.joined(separator: ","))]"#)
         return "{" + members.joined(separator: ",") + "}"
-    }
-
-    /// The number of levels of objects and arrays in JSON text.
-    static func depth(of text: String) -> Int {
-        var (depth, deepest) = (0, 0)
-        var (isInString, isEscaped) = (false, false)
-        for byte in text.utf8 {
-            switch byte {
-            case _ where isEscaped: isEscaped = false
-            case UInt8(ascii: "\\"): isEscaped = isInString
-            case UInt8(ascii: "\""): isInString.toggle()
-            case _ where isInString: break
-            case UInt8(ascii: "{"), UInt8(ascii: "["):
-                depth += 1
-                deepest = max(deepest, depth)
-            case UInt8(ascii: "}"), UInt8(ascii: "]"): depth -= 1
-            default: break
-            }
-        }
-        return deepest
     }
 }
 
