@@ -274,6 +274,21 @@ struct FlagDocumentTests {
         )
     }
 
+    @Test("Conditions, groups and flags may have names of at most 256 bytes")
+    func names() throws {
+        func issues(_ length: Int) throws -> [FlagIssue] {
+            let name = String(repeating: "x", count: length)
+            return try Self.compile(
+                #"{"flags":{"\#(name)":{"type":"boolean","default":true,"rules":[{"when":"\#(name)","value":false}]}},"#
+                    + #""conditions":{"\#(name)":{"id":{"$inGroup":"\#(name)"}}},"savedGroups":{"\#(name)":["a"]}}"#
+            ).issues
+        }
+        #expect(try issues(256) == [])
+        let name = String(repeating: "x", count: 257)
+        let refused = try issues(257).filter { $0.code == "invalid-name" }.map(\.path)
+        #expect(Set(refused) == ["/flags/\(name)", "/conditions/\(name)", "/savedGroups/\(name)"])
+    }
+
     @Test("Flags with many dependency paths are evaluated a bounded number of times")
     func prerequisites() throws {
         var compiler = FeatureCompiler()

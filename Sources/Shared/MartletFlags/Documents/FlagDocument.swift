@@ -7,6 +7,8 @@ public struct FlagDocument: Sendable {
     public static let maximumRules = 100
     public static let maximumVariants = 50
     public static let maximumGroups = 500
+    /// For the names of flags, conditions and saved groups, in bytes.
+    public static let maximumNameLength = 256
 
     public enum Kind: String, Sendable, CaseIterable {
         case boolean, number, string, json

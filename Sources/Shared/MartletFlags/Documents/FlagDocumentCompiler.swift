@@ -42,7 +42,8 @@ public struct FlagDocumentCompiler {
             guard Self.isKey(member.name) else {
                 error(
                     "invalid-name", path,
-                    "A key must be 1 to 256 letters, digits and . _ - :, starting with a letter, digit or _.")
+                    "A key must be 1 to \(FlagDocument.maximumNameLength) letters, digits and . _ - :, "
+                        + "starting with a letter, digit or _.")
                 continue
             }
             let (flag, feature) = compileFlag(member.name, member.value, path)
@@ -146,14 +147,23 @@ public struct FlagDocumentCompiler {
         let members = compiler.members(document[name], path)
         limit(members.count, maximum, path, name)
         var named: [String: JSONValue] = [:]
-        for member in members.prefix(maximum) where named.updateValue(member.value, forKey: member.name) != nil {
-            error("duplicate-name", path.pointer(to: member.name), "This name occurs twice.")
+        for member in members.prefix(maximum) {
+            if member.name.utf8.count > FlagDocument.maximumNameLength {
+                // The path of each of its parts would contain the name.
+                error(
+                    "invalid-name", path.pointer(to: member.name),
+                    "A name may have at most \(FlagDocument.maximumNameLength) bytes.")
+            } else if named.updateValue(member.value, forKey: member.name) != nil {
+                error("duplicate-name", path.pointer(to: member.name), "This name occurs twice.")
+            }
         }
         return named
     }
 
     static func isKey(_ key: String) -> Bool {
-        guard (1...256).contains(key.utf8.count), let first = key.utf8.first else { return false }
+        guard (1...FlagDocument.maximumNameLength).contains(key.utf8.count), let first = key.utf8.first else {
+            return false
+        }
         func isWord(_ byte: UInt8) -> Bool {
             (0x30...0x39).contains(byte) || (0x41...0x5a).contains(byte) || (0x61...0x7a).contains(byte)
         }
