@@ -289,6 +289,25 @@ struct FlagDocumentTests {
         #expect(Set(refused) == ["/flags/\(name)", "/conditions/\(name)", "/savedGroups/\(name)"])
     }
 
+    @Test("Rules that name the same variant share the memory of its value")
+    func sharedVariants() throws {
+        let (flags, issues) = try Self.compile(
+            #"{"flags":{"f":{"type":"string","default":"d","variants":{"v":"\#(String(repeating: "x", count: 100))"},"#
+                + #""rules":[{"when":{"a":1},"variant":"v"},{"when":{"a":2},"variant":"v"},"#
+                + #"{"split":[{"variant":"v","percent":100},{"value":"other","percent":0}]}]}}}"#)
+        #expect(issues == [])
+        func address(_ attributes: FlagAttributes) throws -> UInt {
+            let answer = try #require(flags.evaluate("f", for: Subject(attributes)))
+            #expect(answer.variant == "v")
+            let address = answer.value.text.utf8.withContiguousStorageIfAvailable { UInt(bitPattern: $0.baseAddress) }
+            return try #require(address)
+        }
+        // The document keeps all values, so those with the same address are the same bytes.
+        let first = try address(["a": .number(1)])
+        #expect(try address(["a": .number(2)]) == first)
+        #expect(try address(["id": .string("u")]) == first)
+    }
+
     @Test("Flags with many dependency paths are evaluated a bounded number of times")
     func prerequisites() throws {
         var compiler = FeatureCompiler()

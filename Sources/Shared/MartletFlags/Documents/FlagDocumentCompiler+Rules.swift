@@ -29,13 +29,12 @@ extension FlagDocumentCompiler {
         if answers.count > 1 {
             error("ambiguous-rule", path, "A rule must have only one of \(answers.joined(separator: ", ")).")
         }
-        if let value = value(json, variants, path) {
-            check.check(value.json, at: value.path, log: &compiler.conditions.log)
-            rule.action = .force(FeatureValue(value.json), rollout(json, of: key, path))
+        if let given = value(json, check, variants, path) {
+            rule.action = .force(given.value, rollout(json, of: key, path))
             name =
-                value.name ?? variants.first { $0.value == value.json }?.name
+                given.name ?? variants.first { $0.json == given.json }?.name
                 ?? (check.kind == .boolean
-                    ? FlagVariant.name(of: value.json) : rule.id.isEmpty ? "rule-\(index + 1)" : rule.id)
+                    ? FlagVariant.name(of: given.json) : rule.id.isEmpty ? "rule-\(index + 1)" : rule.id)
         } else if let split = json["split"] {
             rule.action = .experiment(experiment(split, json, of: key, check, variants, path), banditReference: nil)
         } else if case .experiment(var experiment, let bandit) = rule.action {
@@ -77,15 +76,18 @@ extension FlagDocumentCompiler {
         }
     }
 
-    private func value(_ json: JSONValue, _ variants: [FlagVariant], _ path: String) -> (
-        json: JSONValue, name: String?, path: String
-    )? {
-        if let value = json["value"] { return (value, nil, path.pointer(to: "value")) }
-        if let value = json["force"] { return (value, nil, path.pointer(to: "force")) }
-        guard case .string(let name) = json["variant"], let variant = variants.first(where: { $0.name == name }) else {
-            return nil
+    /// The value in `value` or `force`, or the variant that `variant` names; nil if there is none.
+    private mutating func value(
+        _ json: JSONValue, _ check: FlagValueCheck, _ variants: [FlagVariant], _ path: String
+    ) -> FlagVariant? {
+        for name in ["value", "force"] {
+            guard let value = json[name] else { continue }
+            check.check(value, at: path.pointer(to: name), log: &compiler.conditions.log)
+            return FlagVariant(value)
         }
-        return (variant.value, name, path.pointer(to: "variant"))
+        // Variants have been checked where they are written.
+        guard case .string(let name) = json["variant"] else { return nil }
+        return variants.first { $0.name == name }
     }
 
     /// Compiles `percent` into a range of the version 2 hash that starts at 0, so raising the percentage excludes no
@@ -129,17 +131,16 @@ extension FlagDocumentCompiler {
         for (index, share) in shares.prefix(FlagDocument.maximumVariants).enumerated() {
             let path = splitPath.pointer(to: index)
             allow(["variant", "value", "percent"], in: share, path)
-            let value = value(share, variants, path)
-            if value == nil {
+            let given = value(share, check, variants, path)
+            if given == nil {
                 error(
                     "unknown-variant", path.pointer(to: "variant"),
                     "A share must have a value or the name of an existing variant.")
             }
-            if let value { check.check(value.json, at: value.path, log: &compiler.conditions.log) }
             let percent = percent(share, path) ?? 0
-            experiment.variations.append(FeatureValue(value?.json ?? .null))
+            experiment.variations.append(given?.value ?? .null)
             experiment.variationNames.append(
-                .init(key: value?.name ?? variants.first { $0.value == value?.json }?.name))
+                .init(key: given?.name ?? variants.first { $0.json == given?.json }?.name))
             experiment.ranges?.append(BucketRange(total / 100, (total + percent) / 100))
             total += percent
         }

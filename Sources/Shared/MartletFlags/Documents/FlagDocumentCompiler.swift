@@ -89,7 +89,7 @@ public struct FlagDocumentCompiler {
         }
         checkReach(feature.rules, path.pointer(to: "rules"))
         let name =
-            variants.first { $0.value == value }?.name ?? (kind == .boolean ? FlagVariant.name(of: value) : "default")
+            variants.first { $0.json == value }?.name ?? (kind == .boolean ? FlagVariant.name(of: value) : "default")
         let flag = FlagDocument.Flag(
             key: key, kind: kind, isEnabled: compiler.boolean(json, "enabled", path) ?? true, defaultVariant: name,
             variants: names,
@@ -114,7 +114,7 @@ public struct FlagDocumentCompiler {
                 error("duplicate-name", path.pointer(to: member.name), "There are two variants with this name.")
             }
         }
-        return members.map { FlagVariant(name: $0.name, value: $0.value) }
+        return members.map { FlagVariant(name: $0.name, $0.value) }
     }
 
     /// Compiles a condition and collects the times it depends on.
@@ -172,10 +172,18 @@ public struct FlagDocumentCompiler {
     }
 }
 
-/// A named value of a flag.
+/// A value of a flag. All rules that name a variant share its memory.
 struct FlagVariant {
-    let name: String
-    let value: JSONValue
+    /// Nil if it was written in place of a name.
+    let name: String?
+    let json: JSONValue
+    let value: FeatureValue
+
+    init(name: String? = nil, _ json: JSONValue) {
+        self.name = name
+        self.json = json
+        value = FeatureValue(json)
+    }
 
     /// The name of a boolean value that has none.
     static func name(of value: JSONValue) -> String { value == .bool(true) ? "on" : "off" }
