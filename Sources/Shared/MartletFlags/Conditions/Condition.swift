@@ -15,20 +15,16 @@ public struct Condition: Sendable {
     }
 
     let test: Test
-    /// The times that `now` is compared with, in seconds since 1970. The result may change at these times without any
-    /// other change.
-    public let instants: Set<Double>
     /// Whether the condition tests the user's roles, `user.roles`, which must be loaded first.
     public let testsRoles: Bool
     /// Whether the condition tests attributes of the user that auth holds: `user.profile`, `user.emailVerified` or
     /// `user.anonymous`.
     public let testsProfile: Bool
 
-    public static let always = Condition(test: .always, instants: [])
+    public static let always = Condition(test: .always)
 
-    init(test: Test, instants: Set<Double>) {
+    init(test: Test) {
         self.test = test
-        self.instants = instants
         testsRoles = test.depends(on: ["user", "roles"])
         testsProfile = FlagAttributes.namesFromAuth.contains { test.depends(on: ["user", $0]) }
     }

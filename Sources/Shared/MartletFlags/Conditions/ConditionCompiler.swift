@@ -16,14 +16,15 @@ public struct ConditionCompiler {
     private var resolved: [String: Resolved] = [:]
     private var resolving: [String] = []
     private var tests = 0
-    private var instants: Set<Double> = []
+    /// The times that all compiled conditions compare `now` with, in seconds since 1970. Their results may change at
+    /// these times without any other change.
+    private(set) var instants: Set<Double> = []
     private(set) var usedNames = (conditions: Set<String>(), groups: Set<String>())
     var log: IssueLog
 
     private struct Resolved {
         let test: Condition.Test
         let tests: Int
-        let instants: Set<Double>
     }
 
     public init(named: [String: JSONValue] = [:], groups: [String: [FlagValue]] = [:]) {
@@ -41,22 +42,19 @@ public struct ConditionCompiler {
     /// An invalid condition matches no one and is reported as an issue.
     public mutating func compile(_ json: JSONValue, at path: String = "") -> Condition {
         tests = 0
-        instants = []
-        let test = test(json, path, depth: 0)
-        return Condition(test: test, instants: instants)
+        return Condition(test: test(json, path, depth: 0))
     }
 
     /// Compiles a rule's `when`: a condition, the name of one, or a list of names that must all match.
     public mutating func compileWhen(_ json: JSONValue, at path: String = "") -> Condition {
         tests = 0
-        instants = []
         let test: Condition.Test
         switch json {
         case .string(let name): test = reference(name, path)
         case .array(let names): test = .all(names.enumerated().map { nameTest($1, path.pointer(to: $0)) })
         default: test = self.test(json, path, depth: 0)
         }
-        return Condition(test: test, instants: instants)
+        return Condition(test: test)
     }
 
     private mutating func test(_ json: JSONValue, _ path: String, depth: Int) -> Condition.Test {
@@ -119,16 +117,15 @@ public struct ConditionCompiler {
             guard resolving.count < Self.maximumDepth else {
                 return refuse("too-deep", path, "Named conditions refer to each other too deeply.")
             }
-            let outer = (tests, instants)
-            (tests, instants) = (0, [])
+            let outer = tests
+            tests = 0
             resolving.append(name)
             let test = test(json, "/conditions".pointer(to: name), depth: 0)
             resolving.removeLast()
-            resolved[name] = Resolved(test: test, tests: tests, instants: instants)
-            (tests, instants) = outer
+            resolved[name] = Resolved(test: test, tests: tests)
+            tests = outer
         }
         guard let known = resolved[name], count(known.tests, path) else { return .never }
-        instants.formUnion(known.instants)
         return known.test
     }
 

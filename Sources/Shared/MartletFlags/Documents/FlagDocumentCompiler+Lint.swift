@@ -33,7 +33,7 @@ extension FlagDocumentCompiler {
         for name in conditions.keys.sorted() where !used.conditions.contains(name) {
             let path = "/conditions".pointer(to: name)
             warning("unused-condition", path, "No rule refers to this condition.")
-            _ = when(.string(name), path)
+            _ = compiler.conditions.compileWhen(.string(name), at: path)
         }
         // A group that only an unused condition refers to counts as used.
         for name in groups.keys.sorted() where !compiler.conditions.usedNames.groups.contains(name) {

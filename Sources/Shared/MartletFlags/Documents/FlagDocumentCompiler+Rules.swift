@@ -65,9 +65,9 @@ extension FlagDocumentCompiler {
         }
         let condition: Condition? =
             if let when = json["when"] {
-                self.when(when, path.pointer(to: "when"))
+                compiler.conditions.compileWhen(when, at: path.pointer(to: "when"))
             } else {
-                json["condition"].map { self.when($0, path.pointer(to: "condition")) }
+                json["condition"].map { compiler.conditions.compileWhen($0, at: path.pointer(to: "condition")) }
             }
         rule.condition = condition
         if case .experiment(var experiment, let bandit) = rule.action {

@@ -4,7 +4,6 @@ import MartletFlagValues
 /// Compiles `{"flags":{…},"conditions":{…},"savedGroups":{…}}` and reports everything that is wrong or doubtful in it.
 public struct FlagDocumentCompiler {
     var compiler = FeatureCompiler()
-    private var instants: Set<Double> = []
     var local = LocalConditions()
     var localSizeInBytes = 0
 
@@ -25,7 +24,7 @@ public struct FlagDocumentCompiler {
         let flags = compileFlags(document)
         checkNames(conditions, groups, in: document)
         checkPrerequisites(of: flags.features)
-        return FlagDocument(flags: flags.list, features: flags.features, instants: instants)
+        return FlagDocument(flags: flags.list, features: flags.features, instants: compiler.conditions.instants)
     }
 
     private mutating func compileFlags(_ document: JSONValue) -> (list: [FlagDocument.Flag], features: FeatureSet) {
@@ -115,13 +114,6 @@ public struct FlagDocumentCompiler {
             }
         }
         return members.map { FlagVariant(name: $0.name, $0.value) }
-    }
-
-    /// Compiles a condition and collects the times it depends on.
-    mutating func when(_ json: JSONValue, _ path: String) -> Condition {
-        let condition = compiler.conditions.compileWhen(json, at: path)
-        instants.formUnion(condition.instants)
-        return condition
     }
 
     mutating func error(_ code: String, _ path: String, _ message: String) {
