@@ -55,10 +55,10 @@ struct AudienceTests {
         try audience.check()
         audience.exceptUsers.append("one more")
         var refusal = #expect(throws: ServiceError.self) { try audience.check() }
-        #expect(refusal?.code == .invalidBody && refusal?.field == "except")
+        #expect(refusal?.code == .invalidBody && refusal?.field == "audience.except")
         audience = Audience(channels: names(Audience.maximumChannels + 1))
         refusal = #expect(throws: ServiceError.self) { try audience.check() }
-        #expect(refusal?.field == "channels")
+        #expect(refusal?.field == "audience.channels")
         let pointers: [JSONValue] = ["", "\0", String(repeating: "x", count: 201), "ann"].map { id in
             .object([.init("__type", .string("Pointer")), .init("objectId", .string(id))])
         }
@@ -76,14 +76,15 @@ struct AudienceTests {
 
     @Test(arguments: [
         (#"{}"#, ErrorCode.invalidBody, "audience"), (#"{"everyone":false}"#, .invalidBody, "audience"),
-        (#"{"users":[]}"#, .invalidBody, "users"),
-        (#"{"users":[""]}"#, .invalidBody, "users"), (#"{"installations":["1"]}"#, .invalidBody, "installations"),
-        (#"{"platforms":["amiga"]}"#, .invalidBody, "platforms"),
-        (#"{"where":{"a":{"$near":1}}}"#, .invalidFilter, "where"),
-        (#"{"where":{"user.roles":{"$in":["a"]}}}"#, .invalidFilter, "where"),
+        (#"{"users":[]}"#, .invalidBody, "audience.users"),
+        (#"{"users":[""]}"#, .invalidBody, "audience.users"),
+        (#"{"installations":["1"]}"#, .invalidBody, "audience.installations"),
+        (#"{"platforms":["amiga"]}"#, .invalidBody, "audience.platforms"),
+        (#"{"where":{"a":{"$near":1}}}"#, .invalidFilter, "audience.where"),
+        (#"{"where":{"user.roles":{"$in":["a"]}}}"#, .invalidFilter, "audience.where"),
         (#"{"segment":"gone"}"#, .segmentNotFound, "audience.segment"),
-        (#"{"everyone":true,"only":1}"#, .invalidBody, "only"),
-        (#"{"everyone":true,"except":{"channels":["a"]}}"#, .invalidBody, "channels"),
+        (#"{"everyone":true,"only":1}"#, .invalidBody, "audience.only"),
+        (#"{"everyone":true,"except":{"channels":["a"]}}"#, .invalidBody, "audience.except.channels"),
     ])
     func `an invalid audience is refused, and nothing is written`(
         _ audience: String, _ code: ErrorCode, _ field: String

@@ -126,9 +126,10 @@ struct ClientSendTests {
         (#"{"users":["u2"]}"#, #"{"team":"B","body":"free"}"#, .invalidBody, "variables.body"),
         (#"{"users":["u2"]}"#, #"{"team":"B","sender":"u3"}"#, .invalidBody, "variables.sender"),
         (#"{"users":["u2"]}"#, #"{"team":["B"]}"#, .invalidBody, "variables.team"),
-        (#"{"everyone":true}"#, #"{"team":"B"}"#, .invalidBody, "everyone"),
-        (#"{"where":{}}"#, #"{"team":"B"}"#, .invalidBody, "where"), ("{}", #"{"team":"B"}"#, .invalidBody, "users"),
-        (#"{"users":["u2"],"channels":["event-1"]}"#, #"{"team":"B"}"#, .invalidBody, "users"),
+        (#"{"everyone":true}"#, #"{"team":"B"}"#, .invalidBody, "audience.everyone"),
+        (#"{"where":{}}"#, #"{"team":"B"}"#, .invalidBody, "audience.where"),
+        ("{}", #"{"team":"B"}"#, .invalidBody, "audience.users"),
+        (#"{"users":["u2"],"channels":["event-1"]}"#, #"{"team":"B"}"#, .invalidBody, "audience.users"),
     ])
     func `Only placeholders of the template and audiences of a rule are accepted, and nothing is sent otherwise`(
         _ audience: String, _ variables: String, _ code: ErrorCode, _ field: String

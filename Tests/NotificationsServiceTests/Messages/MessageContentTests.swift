@@ -42,7 +42,7 @@ struct MessageContentTests {
             _ = try MessageContent(try JSONValue(parsing: json.utf8))
             Issue.record("accepted: \(json)")
         } catch let problem as ServiceError {
-            #expect(problem.code == .invalidBody && problem.field == field)
+            #expect(problem.code == .invalidBody && problem.field == "content." + field)
         }
     }
 

@@ -189,7 +189,7 @@ struct MessageEndpointTests {
             #expect(try await app.master("GET", path + "/preview?exact=true")["count"] == "1")
             #expect(
                 try await app.master("PUT", path, #"{"audience":{"segment":"old"}}"#).isProblem(
-                    .invalidBody, field: "segment"))
+                    .invalidBody, field: "audience.segment"))
             #expect(
                 try await app.master("PUT", path, #"{"audience":{"where":{"a":{"$x":1}}}}"#).isProblem(.invalidFilter))
             #expect(try await app.master("GET", path)["audience.where.appVersion.$vlt"] == #""2""#)

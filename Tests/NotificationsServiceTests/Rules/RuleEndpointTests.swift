@@ -82,7 +82,11 @@ import Testing
         (#"{"when":{"alert":"crash"},"to":[{"audience":{}}],"content":{"title":"x"}}"#, .invalidBody, "audience"),
         (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"template":"none"}"#, .templateNotFound, "template"),
         (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"title":"{{a"}}"#, .invalidBody, "content"),
-        (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"tittle":"x"}}"#, .invalidBody, "tittle"),
+        (#"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"tittle":"x"}}"#, .invalidBody, "content.tittle"),
+        (
+            #"{"when":{"alert":"crash"},"to":[{"audience":{"channels":[]}}],"content":{"title":"x"}}"#, .invalidBody,
+            "audience.channels"
+        ),
         (#"{"when":{"alert":"crash"},"webhook":{"url":"http://127.0.0.1/"}}"#, .invalidBody, "webhook.url"),
         (
             #"{"when":{"alert":"crash"},"to":[{"user":"a"}],"content":{"title":"x"},"limit":{"count":0,"seconds":1}}"#,

@@ -52,9 +52,15 @@ extension Audience {
         "everyone", "installations", "users", "channels", "platforms", "segment", "where", "except",
     ]
 
-    /// - Throws: `invalid-body`, `invalid-filter`.
+    /// Reads the member `audience` of a body, or what is stored.
+    ///
+    /// - Throws: `invalid-body` or `invalid-filter` that names the field, such as `audience.channels`.
     init(_ json: JSONValue) throws {
-        let fields = try BodyFields(json, Self.names)
+        self = try ServiceError.inside("audience") { try Audience(BodyFields(json, Self.names)) }
+        try check()
+    }
+
+    private init(_ fields: BodyFields) throws {
         isEveryone = try fields.flag("everyone") ?? false
         installations = try fields.names("installations", upTo: Self.maximumInstallations)?.map { text in
             guard let id = UUID(uuidString: text) else {
@@ -77,23 +83,27 @@ extension Audience {
         segment = try fields.text("segment", upTo: 64)
         condition = fields.object("where")
         if let except = fields.object("except") {
-            exceptUsers = try BodyFields(except, ["users"]).names("users", upTo: Self.maximumExceptUsers) ?? []
+            exceptUsers = try ServiceError.inside("except") {
+                try BodyFields(except, ["users"]).names("users", upTo: Self.maximumExceptUsers) ?? []
+            }
         }
-        try check()
     }
 
     /// Checks an audience before it is stored. One that exceeds a limit could not be read again.
     ///
-    /// - Throws: `invalid-body` when no recipient is named or too many are, `invalid-filter`.
+    /// - Throws: `invalid-body` when no recipient is named or too many are, `invalid-filter`; with the field.
     func check() throws {
+        try ServiceError.inside("audience") { try checkRecipients() }
+    }
+
+    private func checkRecipients() throws {
         let namesRecipients =
             isEveryone || installations != nil || users != nil || channels != nil || platforms != nil || segment != nil
             || condition != nil
         guard namesRecipients else {
             throw ServiceError(
                 .invalidBody,
-                "The audience must name users, installations, channels, platforms, segment, where, or everyone.",
-                field: "audience")
+                "The audience must name users, installations, channels, platforms, segment, where, or everyone.")
         }
         for (list, name) in [(users, "users"), (channels, "channels")] where list?.isEmpty == true {
             throw ServiceError(.invalidBody, "Expected at least one element.", field: name)

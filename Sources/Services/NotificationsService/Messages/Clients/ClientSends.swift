@@ -90,7 +90,7 @@ struct ClientSends: Sendable {
             throw ServiceError(.forbidden, "Users of this app may not send this template.")
         }
         guard send.users.isEmpty != send.channels.isEmpty, send.users.allSatisfy(Self.isName) else {
-            throw ServiceError(.invalidBody, "Name either users or channels, not both.", field: "users")
+            throw ServiceError(.invalidBody, "Name either users or channels, not both.", field: "audience.users")
         }
         if let channel = send.channels.first(where: { !ChannelName.isValid($0) || !rule.allows(channel: $0) }) {
             throw ServiceError(.forbidden, "Users may not send this template to the channel \(channel.prefix(64)).")

@@ -17,14 +17,17 @@ extension MessageContent {
         "priority", "pushType", "liveActivity", "interruptionLevel", "relevance", "ttl", "atMostOnce",
     ]
 
-    /// Reads the content from a request, a template or the table. `check()` verifies that it fits into a push.
+    /// Reads the member `content` of a body, or what is stored. `check()` verifies that it fits into a push.
     ///
-    /// - Throws: `invalid-body` that names the member.
+    /// - Throws: `invalid-body` that names the field, such as `content.title`.
     init(_ json: JSONValue) throws {
+        self = try ServiceError.inside("content") { try MessageContent(reading: json) }
+    }
+
+    private init(reading json: JSONValue) throws {
         guard json.text.utf8.count <= Self.maximumSizeInBytes else {
             throw ServiceError(
-                .invalidBody, "The content of a message may have at most \(Self.maximumSizeInBytes) bytes.",
-                field: "content")
+                .invalidBody, "The content of a message may have at most \(Self.maximumSizeInBytes) bytes.")
         }
         let fields = try BodyFields(json, Self.names)
         texts = try MessageTexts(fields)

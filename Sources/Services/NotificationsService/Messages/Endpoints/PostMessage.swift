@@ -105,11 +105,16 @@ struct PostMessage: Endpoint {
         guard let audience = fields.object("audience") else {
             throw ServiceError(.invalidBody, "This field is required.", field: "audience")
         }
-        let recipients = try BodyFields(audience, ["users", "channels"])
+        let (users, channels) = try ServiceError.inside("audience") { () throws -> ([String], [String]) in
+            let recipients = try BodyFields(audience, ["users", "channels"])
+            return (
+                try recipients.strings("users", upTo: Audience.maximumDirect) ?? [],
+                try recipients.strings("channels", upTo: Audience.maximumDirect) ?? []
+            )
+        }
         let send = ClientSend(
-            template: template, variables: fields.object("variables") ?? .object([]),
-            users: try recipients.strings("users", upTo: Audience.maximumDirect) ?? [],
-            channels: try recipients.strings("channels", upTo: Audience.maximumDirect) ?? [], sender: sender,
+            template: template, variables: fields.object("variables") ?? .object([]), users: users, channels: channels,
+            sender: sender,
             idempotencyKey: key.map { "key:" + $0 },
             digest: key.map { _ in fields.digest(of: Self.clientNames) })
         let (message, isNew) = try await messages.clients.send(send, in: space)

@@ -50,7 +50,7 @@ struct SegmentStore: Sendable {
     /// - Throws: `invalid-body` when the segment refers to another one; `limit-exceeded` when there are too many.
     func replace(_ name: String, with audience: Audience, by author: String, in space: Space) async throws {
         guard audience.segment == nil else {
-            throw ServiceError(.invalidBody, "A segment cannot refer to another segment.", field: "segment")
+            throw ServiceError(.invalidBody, "A segment cannot refer to another segment.", field: "audience.segment")
         }
         let isStored =
             try await postgres.execute(

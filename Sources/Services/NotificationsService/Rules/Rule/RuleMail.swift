@@ -19,7 +19,7 @@ struct RuleMail: Sendable {
     /// - Parameter except: The rule's `except`.
     /// - Throws: `invalid-body` that names the field.
     init(_ json: JSONValue, except: JSONValue?) throws {
-        (content, topic) = try Self.naming { () throws -> (MailContent, String?) in
+        (content, topic) = try ServiceError.inside("mail") { () throws -> (MailContent, String?) in
             let fields = try BodyFields(json, Self.fields)
             _ = try fields.requiredString("template")
             return (
@@ -36,14 +36,6 @@ struct RuleMail: Sendable {
             throw ServiceError(
                 .invalidBody, #"Mail can be sent only to users: {"field"}, {"field","of"} and {"user"}."#,
                 field: "mail.users")
-        }
-    }
-
-    private static func naming<Value>(_ body: () throws -> Value) throws -> Value {
-        do {
-            return try body()
-        } catch let problem as ServiceError {
-            throw ServiceError(problem.code, problem.detail, field: problem.field.map { "mail.\($0)" } ?? "mail")
         }
     }
 }
