@@ -38,6 +38,8 @@ const installationGrammar: Grammar = {
 
 /** The members that the form shows. A segment cannot name another segment. */
 const shown = ["everyone", "platforms", "channels", "users", "installations", "where", "except"];
+/** Those that show the server's error at their place. */
+const withError = ["channels", "users", "installations", "except"];
 
 export function AudienceFields(
   { audience, change, problem, mayNameSegment = false }: {
@@ -92,29 +94,29 @@ export function AudienceFields(
         value={given("channels")}
         change={set("channels")}
         placeholder="news, sport"
-        error={errorOf("channels", problem)} />
+        error={errorOf("audience.channels", problem)} />
       <NamesField
         label={t("Ids of users")}
         value={given("users")}
         change={set("users")}
-        error={errorOf("users", problem)} />
+        error={errorOf("audience.users", problem)} />
       <NamesField
         label={t("Ids of installations")}
         value={given("installations")}
         change={set("installations")}
-        error={errorOf("installations", problem)} />
+        error={errorOf("audience.installations", problem)} />
       {isRecord(excepted) && Object.keys(excepted).every((name) => name === "users") ?
         (
           <NamesField
             label={t("Without these users")}
             value={own(excepted, "users") ?? undefined}
             change={(users) => set("except")(users && { users })}
-            error={errorOf("except", problem)} />
+            error={errorOf("audience.except", problem)} />
         ) :
         (
           <>
             <NotShown value={{ except }} />
-            <Wrong problem={problem} of={["except"]} />
+            <Wrong problem={problem} of={["audience.except"]} />
           </>
         )}
       {when ?
@@ -127,7 +129,10 @@ export function AudienceFields(
             empty={t("All of them.")} />
         ) :
         <NotShown value={{ where: given("where") }} />}
-      <Wrong problem={problem} of={["where", "everyone", "platforms", "audience"]} />
+      <Wrong
+        problem={problem}
+        of={["audience"]}
+        except={[...withError, ...(mayNameSegment ? ["segment"] : [])].map((name) => "audience." + name)} />
       {Object.keys(rest).length > 0 && <NotShown value={rest} />}
     </>
   );
@@ -145,7 +150,7 @@ function SegmentField(
     return (
       <>
         <NotShown value={{ segment: value }} />
-        <Wrong problem={problem} of={["segment", "audience.segment"]} />
+        <Wrong problem={problem} of={["audience.segment"]} />
       </>
     );
   }
@@ -156,7 +161,7 @@ function SegmentField(
       label={t("Segment")}
       value={present}
       change={(name) => change(name || undefined)}
-      error={errorOf("audience.segment", problem) ?? errorOf("segment", problem)}
+      error={errorOf("audience.segment", problem)}
       options={["", ...new Set([...names, present].filter(Boolean))].map((one) => ({
         value: one,
         title: one || t("No segment")

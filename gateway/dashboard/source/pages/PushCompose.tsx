@@ -105,7 +105,6 @@ function Composer() {
               texts={present}
               change={set}
               problem={problem}
-              place="content."
               focuses />
           </Section>
           <Section title={t("To whom")}>

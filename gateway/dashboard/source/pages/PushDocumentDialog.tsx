@@ -55,7 +55,7 @@ type View = "form" | "json" | "test" | "runs";
 /** The fields whose errors the form shows at their place. */
 const formFields: Record<Kind, string[]> = {
   templates: [],
-  segments: ["audience", "everyone", "platforms", "channels", "users", "installations", "where", "except"],
+  segments: ["audience"],
   rules: ruleFields
 };
 
@@ -146,7 +146,7 @@ function Fields(
   const field = problem instanceof Problem ? problem.field : undefined;
   // An error that names no place in the text is shown below it.
   const findings = problem instanceof Problem && field !== undefined && field !== "name" ?
-    [{ severity: "error" as const, path: pointerOf(placeIn(shown, field)), message: problem.detail }] :
+    [{ severity: "error" as const, path: pointerOf(field), message: problem.detail }] :
     [];
   return (
     <>
@@ -212,12 +212,4 @@ function SegmentFields(
       {Object.keys(rest).length > 0 && <NotShown value={rest} />}
     </>
   );
-}
-
-/** The path of a field from the top. The server names those of an audience or a content as if they were at the top. */
-function placeIn(document: Members | undefined, field: string): string {
-  const [top = ""] = field.split(".");
-  if (!document || top in document) return field;
-  const inner = ["audience", "content"].find((one) => isRecord(document[one]));
-  return inner ? `${inner}.${field}` : field;
 }

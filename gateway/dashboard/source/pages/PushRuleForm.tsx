@@ -63,14 +63,8 @@ const shown = [
   "expiresSeconds"
 ];
 
-/** Members of an audience and of a content, by which the server names errors without saying where they are. */
-const ofAudience = ["everyone", "platforms", "channels", "users", "installations", "segment", "audience"];
-const ofContent =
-  "title subtitle body localized variants badge sound image category thread collapseId data silent priority pushType liveActivity interruptionLevel relevance ttl atMostOnce"
-    .split(" ");
-
 /** The server's fields whose errors the form shows at their place. */
-export const ruleFields = [...shown, ...ofAudience, ...ofContent];
+export const ruleFields = [...shown, "audience"];
 
 export function RuleFields({ rule, change, problem }: Part) {
   const rest = without(rule, shown);
@@ -247,7 +241,7 @@ function Filter({ rule, change, problem }: Part) {
             empty={t("Always.")} />
         ) :
         <NotShown value={{ where }} />}
-      {!isAudience(rule) && <Wrong problem={problem} of={["where"]} />}
+      <Wrong problem={problem} of={["where"]} />
     </Section>
   );
 }
@@ -289,8 +283,6 @@ function audienceOf(to: unknown): Members | undefined {
   const [source] = to;
   return isRecord(source) && onlyHas(source, ["audience"]) && isRecord(source.audience) ? source.audience : undefined;
 }
-
-const isAudience = (rule: Members): boolean => audienceOf(own(rule, "to")) !== undefined;
 
 function ToWhom({ rule, change, problem, collections }: Part & Known) {
   const to = own(rule, "to") ?? undefined;
@@ -337,7 +329,7 @@ function ToWhom({ rule, change, problem, collections }: Part & Known) {
       )}
       {kind === "people" && <Except {...{ rule, change, problem }} />}
       {kind !== "people" && own(rule, "except") !== undefined && <NotShown value={{ except: rule.except }} />}
-      <Wrong problem={problem} of={["to", "except"]} except={kind === "people" || audience ? ["except"] : []} />
+      <Wrong problem={problem} of={["to", "except"]} except={kind === "people" ? ["except"] : []} />
     </Section>
   );
 }
@@ -478,7 +470,7 @@ function Message({ rule, change, problem }: Part) {
     return (
       <Section title={t("Message")}>
         <NotShown value={{ content, template, variables: rule.variables }} />
-        <Wrong problem={problem} of={["content", "template", "variables", ...ofContent]} />
+        <Wrong problem={problem} of={["content", "template", "variables"]} />
       </Section>
     );
   }
@@ -518,8 +510,8 @@ function Message({ rule, change, problem }: Part) {
       )}
       <Wrong
         problem={problem}
-        of={["content", "template", "variables", ...ofContent]}
-        except={kind === "content" ? ["title", "body"] : kind === "template" ? ["template"] : []} />
+        of={["content", "template", "variables"]}
+        except={kind === "content" ? ["content.title", "content.body"] : kind === "template" ? ["template"] : []} />
     </Section>
   );
 }
@@ -540,7 +532,7 @@ function Content(
     return (
       <>
         <NotShown value={content} />
-        <Wrong problem={problem} of={["title", "body"]} />
+        <Wrong problem={problem} of={["content.title", "content.body"]} />
       </>
     );
   }
@@ -565,8 +557,7 @@ function Content(
           add={(name) => setAdded([...added, name])}
           texts={{ title: text("title", inLanguage), body: text("body", inLanguage) }}
           change={(part) => set({ ...part })}
-          problem={problem}
-          place="" />
+          problem={problem} />
         {(badge === undefined || badge === "increment") && (
           <Check
             label={t("Count up the badge")}

@@ -13,7 +13,7 @@ export interface Texts {
 
 /** `languages` begins with the empty one: the texts for everybody. */
 export function TextsByLanguage(
-  { languages, language, choose, add, texts, change, problem, place, focuses }: {
+  { languages, language, choose, add, texts, change, problem, focuses }: {
     languages: string[];
     language: string;
     choose: (language: string) => void;
@@ -22,8 +22,6 @@ export function TextsByLanguage(
     texts: Texts;
     change: (part: Partial<Texts>) => void;
     problem: unknown;
-    /** What stands before the names of fields in the server's errors, such as `content.`. */
-    place: string;
     focuses?: boolean;
   }
 ) {
@@ -46,13 +44,13 @@ export function TextsByLanguage(
         value={texts.title}
         change={(title) => change({ title })}
         autoFocus={focuses}
-        error={errorOf(place + "title", problem)} />
+        error={errorOf("content.title", problem)} />
       <TextField
         label={t("Text")}
         value={texts.body}
         change={(body) => change({ body })}
         lines={3}
-        error={errorOf(place + "body", problem)} />
+        error={errorOf("content.body", problem)} />
       <div className="toolbar adder">
         <span style={{ width: 120 }}>
           <input
