@@ -44,7 +44,7 @@ public final class RunningJob: Sendable {
         case .timeLimit?: return isLastAttempt
         case nil: break
         }
-        if error is JobPostponement || error is CancellationError { return false }
+        if error is JobPostponement { return false }
         return isLastAttempt || (error as? JobFailure)?.isFinal == true
     }
 
