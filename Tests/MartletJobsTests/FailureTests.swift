@@ -329,7 +329,11 @@ import Testing
                     attempt: attempt, maximumAttempts: 3)
                 let job = RunningJob(claim, queue: test.queue)
                 if let interruption { job.interrupt(interruption) }
-                return job.isOver(after: error)
+                let isOver = job.isOver(after: error)
+                // The handler may have cleaned up by now.
+                job.interrupt(.shutdown)
+                #expect(job.interruption == interruption)
+                return isOver
             }
             #expect(isOver(nil, after: failure) && isOver(nil, attempt: 3, after: End()))
             #expect(isOver(nil, attempt: 3, after: CancellationError()))
