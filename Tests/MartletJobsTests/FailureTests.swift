@@ -26,11 +26,14 @@ import Testing
 
     @Test func `after the last attempt the job has failed, and the cause is hidden`() async throws {
         try await TestQueue.with { test async throws in
-            let id = try await test.enqueue(Simple.self)
-            try await test.withWorkers([Simple { _, _ in throw Mishap() }]) { _ async throws in
-                let job = try await test.finished(id)
-                #expect(job.state == .failed && job.attempt == 3 && job.failure?.code == "internal-error")
-                #expect(job.failure?.detail == "Something went wrong on the server.")
+            // A job that nobody stopped has failed, too, if its handler throws `CancellationError`.
+            for mishap in [Mishap(), CancellationError()] as [any Error] {
+                let id = try await test.enqueue(Simple.self)
+                try await test.withWorkers([Simple { _, _ in throw mishap }]) { _ async throws in
+                    let job = try await test.finished(id)
+                    #expect(job.state == .failed && job.attempt == 3 && job.failure?.code == "internal-error")
+                    #expect(job.failure?.detail == "Something went wrong on the server.")
+                }
             }
         }
     }
@@ -326,9 +329,14 @@ import Testing
                     attempt: attempt, maximumAttempts: 3)
                 let job = RunningJob(claim, queue: test.queue)
                 if let interruption { job.interrupt(interruption) }
-                return job.isOver(after: error)
+                let isOver = job.isOver(after: error)
+                // The handler may have cleaned up by now.
+                job.interrupt(.shutdown)
+                #expect(job.interruption == interruption)
+                return isOver
             }
             #expect(isOver(nil, after: failure) && isOver(nil, attempt: 3, after: End()))
+            #expect(isOver(nil, attempt: 3, after: CancellationError()))
             #expect(!isOver(nil, after: End()) && !isOver(nil, attempt: 3, after: JobPostponement(by: .zero)))
             #expect(!isOver(.shutdown, attempt: 3, after: failure) && !isOver(.leaseLost, attempt: 3, after: failure))
             #expect(isOver(.cancelled, after: End()))

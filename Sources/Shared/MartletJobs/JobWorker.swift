@@ -227,10 +227,6 @@ extension JobWorker {
     private static func run(_ job: RunningJob, _ handler: Handler) async -> Outcome {
         do {
             return .done(try await handler.run(job))
-        } catch let interruption as JobInterruption {
-            return .interrupted(interruption)
-        } catch is CancellationError {
-            return .interrupted(.shutdown)
         } catch {
             return .failed(error)
         }

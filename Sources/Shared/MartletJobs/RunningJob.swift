@@ -10,6 +10,8 @@ public final class RunningJob: Sendable {
     private struct State {
         var lastReport: ContinuousClock.Instant?
         var interruption: JobInterruption?
+        /// Whether the handler has asked how the job ends.
+        var isDecided = false
         var isFinished = false
     }
 
@@ -37,14 +39,21 @@ public final class RunningJob: Sendable {
 
     /// Whether the job ends for good if its handler throws this error now. Otherwise the handler runs again, here or in
     /// another worker, so it must leave what it needs then.
+    ///
+    /// Throw the error after asking: of later interruptions, only the loss of the lease has an effect. A job that is to
+    /// run again can still be cancelled while it waits.
     public func isOver(after error: any Error) -> Bool {
+        let interruption = state.withLock { state in
+            state.isDecided = true
+            return state.interruption
+        }
         switch interruption {
         case .cancelled?: return true
         case .shutdown?, .leaseLost?: return false
         case .timeLimit?: return isLastAttempt
         case nil: break
         }
-        if error is JobPostponement || error is CancellationError { return false }
+        if error is JobPostponement { return false }
         return isLastAttempt || (error as? JobFailure)?.isFinal == true
     }
 
@@ -95,7 +104,7 @@ public final class RunningJob: Sendable {
 
     func interrupt(_ reason: JobInterruption) {
         let isFirst = state.withLock { state in
-            guard state.interruption == nil else { return false }
+            guard state.interruption == nil, !state.isDecided || reason == .leaseLost else { return false }
             state.interruption = reason
             return true
         }

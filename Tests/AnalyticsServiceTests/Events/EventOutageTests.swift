@@ -96,7 +96,7 @@ import Testing
             #expect(try await app.count("analytics.terms WHERE kind = \(TermKind.name.rawValue)") == 2_001)
             try await app.rollUp()
             // All are counted, those beyond the limit as one.
-            let lines = try await app.ask("counts?interval=none&group=event&limit=1&from=\(before)&to=\(day(0))")
+            let lines = try await app.ask("counts?interval=none&group=event&limit=1&from=\(before)")
             #expect(lines == ["\(before),(other),false,4000,", "\(before),,true,2000,"], "\(lines)")
         }
     }

@@ -131,10 +131,12 @@ import Testing
         try await AnalyticsApp.run { app async throws in
             try await app.batch(track("a"))
             try await app.database.withSuperuser { database in
-                let today = try await database.query("SELECT to_char(now() AT TIME ZONE 'UTC', 'YYYYMMDD')").first!
-                    .decode(0, as: String.self)
+                // Midnight may have passed since.
+                let day = try await database.query(
+                    "SELECT to_char(received AT TIME ZONE 'UTC', 'YYYYMMDD') FROM analytics.events"
+                ).first!.decode(0, as: String.self)
                 try await database.execute(
-                    "DROP TABLE \(PostgresIdentifier(schema: "analytics", name: "events_" + today)!)")
+                    "DROP TABLE \(PostgresIdentifier(schema: "analytics", name: "events_" + day)!)")
             }
             #expect(try await app.batch(track("b"), track("c", at: Date() - 86_400))["accepted"] == "2")
             #expect(try await app.events().map(\.name) == ["c", "b"])

@@ -75,6 +75,17 @@ import Testing
             try await app.waitForSymbols {
                 try await app.symbolBlobs().count == upload.chunks(try DebugFiles.real()).count - 1
             }
+
+            // A refusal at the time limit of the job, whose task is cancelled then, is stored.
+            try await app.postgres.execute("UPDATE analytics.symbol_files SET state = 'assembling'")
+            let id = try await app.postgres.query("SELECT id FROM analytics.symbol_files LIMIT 1")[0].decode(
+                0, as: UUID.self)
+            let files = app.service.symbols.files
+            try await Task {
+                withUnsafeCurrentTask { $0?.cancel() }
+                try await files.refuse(id, "late")
+            }.value
+            #expect(try await app.postgres.query("SELECT FROM analytics.symbol_files WHERE detail = 'late'").count == 1)
         }
     }
 

@@ -506,9 +506,13 @@ class ViewTests(BrowserTests):
 
         self.button("New rule").click()
         dialog.get_by_label("Name", exact=True).fill("parcel-paid")
+        # A new rule is empty, and the browser asks for what is missing.
+        self.button("Save").click()
+        expect(dialog.get_by_label("Collection", exact=True)).to_be_focused()
         dialog.get_by_label("Collection", exact=True).fill("Parcels")
-        dialog.get_by_label("it is created").check()
-        dialog.get_by_label("it is changed").uncheck()
+        dialog.get_by_label("it is created").uncheck()
+        dialog.get_by_label("it is changed").check()
+        self.button("Add a condition").click()
         dialog.get_by_label("Attribute").fill("object.paid")
         dialog.get_by_label("Value", exact=True).fill("true")
         dialog.get_by_label("Kind of recipient").select_option("user")
@@ -518,8 +522,8 @@ class ViewTests(BrowserTests):
         self.button("Save").click()
         expect(dialog).to_have_count(0)
         rule = {
-            "when": {"collection": "Parcels", "events": ["created"]}, "where": {"object.paid": True}, "to": [{"user": "ada"}], "except": ["actor"],
-            "content": {"title": "Paid", "body": "{{object.number}}"}}
+            "when": {"collection": "Parcels", "events": ["updated"]}, "where": {"object.paid": True}, "to": [{"user": "ada"}], "except": ["actor"],
+            "content": {"title": "Paid"}}
         stored = self.server.of_app("GET", "/notifications/rules/parcel-paid")
         self.assertEqual({name: stored[name] for name in rule}, rule)
 

@@ -16,9 +16,10 @@ extension Exchange {
             "bytes.in": .stringConvertible(bytesIn),
             "bytes.out": .stringConvertible(bytesOut),
         ]
-        if let grant, grant.limitedCredential != nil {
+        // As in `RequestLines`.
+        if let grant {
             if !grant.principal.appID.isEmpty { metadata["app.id"] = .string(grant.principal.appID) }
-            metadata["credential.id"] = .string(grant.principal.credentialID)
+            if let credential = grant.limitedCredential { metadata["credential.id"] = .string(credential) }
         }
         if let backend { metadata["upstream.address"] = .string(backend.name) }
         logger.info("A request was answered.", metadata: metadata)

@@ -124,7 +124,7 @@ struct Batch: Sendable {
         if objects.isInTransaction { return try await runEach(items, in: space, with: rights, objects) }
         do {
             return try await runInTransaction(items, in: space, with: rights, objects)
-        } catch let error as PostgresError where error.isUndefinedTable || error.isInFailedTransaction {
+        } catch let error as PostgresError where error.isMissingCollection {
             // Another copy has dropped a collection, and with it the collection's rules.
             self.rights.forget(space)
             let rights = try await currentRights()

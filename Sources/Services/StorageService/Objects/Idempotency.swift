@@ -39,14 +39,15 @@ struct Idempotency: Sendable {
         try Self.check(key)
         let digest = Self.digest(request, body)
         let caller = Self.caller(scope)
-        // Read before the transaction, which would otherwise need a second connection for them.
-        _ = try await objects.rights.collections(of: scope.space)
         do {
-            return try await performOnce(key, caller, digest, in: scope, write)
-        } catch let error as PostgresError where error.isUndefinedTable || error.isInFailedTransaction {
+            return try await objects.repeatingAfterDrop(in: scope.space) {
+                // Read before the transaction, which would otherwise need a second connection for them.
+                _ = try await objects.rights.collections(of: scope.space)
+                return try await performOnce(key, caller, digest, in: scope, write)
+            }
+        } catch let error as PostgresError where error.isMissingCollection {
+            // The current rules allow the write, so the collection is not created for one that is refused.
             try await collections.create(scope.collection, of: scope.space)
-            // As in `repeatingAfterDrop`.
-            objects.rights.forget(scope.space)
             return try await performOnce(key, caller, digest, in: scope, write)
         }
     }

@@ -798,7 +798,7 @@ struct ObjectStore: Sendable {
     func repeatingAfterDrop<T: Sendable>(in space: AppSchema, _ write: () async throws -> T) async throws -> T {
         do {
             return try await write()
-        } catch let error as PostgresError where error.isUndefinedTable {
+        } catch let error as PostgresError where error.isMissingCollection {
             rights.forget(space)
             return try await write()
         }
@@ -846,8 +846,9 @@ extension PostgresError {
     /// SQLSTATE 42P01: the collection has never been written to, or was dropped.
     var isUndefinedTable: Bool { sqlState == "42P01" }
 
-    /// SQLSTATE 25P02: an earlier statement of the transaction failed, such as an update of a table that is missing.
-    var isInFailedTransaction: Bool { sqlState == "25P02" }
+    /// `isUndefinedTable`, or SQLSTATE 25P02: an earlier statement of the transaction failed, such as an update of a
+    /// table that is missing.
+    var isMissingCollection: Bool { isUndefinedTable || sqlState == "25P02" }
 
     /// SQLSTATE 22023 or 3F000: the role or schema is missing, for example after restoring an older backup. Another
     /// attempt creates it.

@@ -70,13 +70,16 @@ extension AnalyticsApp {
     }
 }
 
-/// A time some seconds ago, with microseconds.
+/// Fixed, so that the days of a test stay the same if midnight passes while it runs.
+private let start = Date()
+
+/// A time some seconds before the tests began, with microseconds.
 func ago(_ seconds: Int, microseconds: Int = 0) -> String {
     let fraction = String(String(1_000_000 + microseconds).dropFirst())
     return String(
-        Date(timeIntervalSince1970: (Date().timeIntervalSince1970 - Double(seconds)).rounded(.down)).ISO8601Format()
+        Date(timeIntervalSince1970: (start.timeIntervalSince1970 - Double(seconds)).rounded(.down)).ISO8601Format()
             .dropLast()) + "." + fraction + "Z"
 }
 
-/// A UTC day some days ago.
+/// A UTC day some days before the tests began.
 func day(_ daysAgo: Int) -> String { String(ago(daysAgo * 86_400).prefix(10)) }

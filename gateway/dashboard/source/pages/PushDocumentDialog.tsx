@@ -18,19 +18,14 @@ import { pointerOf } from "./pointer";
 import { AudienceFields } from "./PushAudience";
 import { Document, Kind, words } from "./PushDocuments";
 import { RuleRuns, RuleTest } from "./PushRule";
-import { RuleFields, ruleFields } from "./PushRuleForm";
+import { newRule, RuleFields, ruleFields } from "./PushRuleForm";
 import { NotShown } from "./TypedInputs";
 
 /** What a new one begins with. */
 const beginnings: Record<Kind, unknown> = {
   templates: { content: { title: "{{title}}", body: "{{text}}" } },
   segments: { audience: { platforms: ["ios"] } },
-  rules: {
-    when: { collection: "Orders", events: ["updated"] },
-    where: { "object.state": "sent" },
-    to: [{ field: "object.buyer" }],
-    content: { title: "On its way", body: "{{object.number}}" }
-  }
+  rules: newRule
 };
 
 /** The members that people write; the others are the server's. */

@@ -157,6 +157,7 @@ function Trigger({ rule, change, problem, collections }: Part & Known) {
                 change={(collection) => set({ ...when, collection })}
                 read={asItIs}
                 write={asItIs}
+                placeholder="Orders"
                 words={collections}
                 isRequired />
             )} />
@@ -259,12 +260,15 @@ const sourceTitles: Record<SourceKind, Text> = {
   installation: "one installation"
 };
 const newSources: Record<SourceKind, Members> = {
-  field: { field: "object." },
-  related: { field: "owner", of: { collection: "", id: "object." } },
+  field: { field: "" },
+  related: { field: "", of: { collection: "", id: "" } },
   user: { user: "" },
   channel: { channel: "" },
   installation: { installation: "" }
 };
+
+/** What a new rule begins with. It cannot be saved before the empty fields are filled. */
+export const newRule: Members = { when: newTriggers.collection, to: [newSources.field], content: {} };
 
 function sourceOf(source: unknown): SourceKind | undefined {
   if (!isRecord(source)) return undefined;
@@ -340,7 +344,13 @@ function Sources(
   const rows = useKeys(sources.length);
   const set = (index: number, next: unknown) =>
     change(sources.map((one, place) => (place === index ? next : one)));
-  const input = (label: string, value: unknown, put: (text: string) => void, words?: string[]) => (
+  const input = (
+    label: string,
+    value: unknown,
+    put: (text: string) => void,
+    placeholder?: string,
+    words?: string[]
+  ) => (
     <span className="grow">
       <ValueInput<string>
         label={label}
@@ -348,6 +358,7 @@ function Sources(
         change={put}
         read={asItIs}
         write={asItIs}
+        placeholder={placeholder}
         words={words}
         isCode
         isRequired />
@@ -372,19 +383,26 @@ function Sources(
                       title: t(sourceTitles[one])
                     }))} />
                   {(kind === "field" || kind === "related") &&
-                    input(t("Field"), source.field, (field) => set(index, { ...source, field }))}
+                    input(
+                      t("Field"),
+                      source.field,
+                      (field) => set(index, { ...source, field }),
+                      kind === "field" ? "object.buyer" : "participants"
+                    )}
                   {kind === "related" && isRecord(source.of) && (
                     <>
                       {input(
                         t("Collection"),
                         source.of.collection,
                         (collection) => set(index, { ...source, of: { ...source.of as Members, collection } }),
+                        "Events",
                         collections
                       )}
                       {input(
                         t("Field with the id of the object"),
                         source.of.id,
-                        (id) => set(index, { ...source, of: { ...source.of as Members, id } })
+                        (id) => set(index, { ...source, of: { ...source.of as Members, id } }),
+                        "object.event"
                       )}
                     </>
                   )}

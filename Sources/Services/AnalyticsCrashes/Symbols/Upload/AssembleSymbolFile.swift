@@ -26,10 +26,7 @@ struct AssembleSymbolFile: JobHandler {
         } catch let refusal as ObjectFile.Refusal {
             try await files.refuse(file.id, refusal.reason)
         } catch let error where job.isOver(after: error) {
-            // In a new task, because the current one is cancelled at the time limit.
-            try await Task {
-                try await files.refuse(file.id, "The server could not assemble the file. Upload it again later.")
-            }.value
+            try await files.refuse(file.id, "The server could not assemble the file. Upload it again later.")
             throw error
         }
         for blob in try await chunks.delete(file.chunks, of: file.appID) { try await backend.remove(blob) }

@@ -135,13 +135,18 @@ struct SymbolFileStore: Sendable {
         }
     }
 
+    /// Marks a file as refused, even if the current task is cancelled.
+    ///
     /// - Parameter detail: The reason, worded for the sender.
     func refuse(_ id: UUID, _ detail: String) async throws {
-        try await postgres.execute(
-            """
-            UPDATE analytics.symbol_files SET state = 'error', detail = \(detail), chunks = '{}', changed = now()
-            WHERE id = \(id) AND state IN ('created', 'assembling')
-            """)
+        // In a new task, because that of the job is cancelled at the time limit.
+        _ = try await Task {
+            try await postgres.execute(
+                """
+                UPDATE analytics.symbol_files SET state = 'error', detail = \(detail), chunks = '{}', changed = now()
+                WHERE id = \(id) AND state IN ('created', 'assembling')
+                """)
+        }.value
     }
 
     /// Marks files that no job works on any more as failed, and deletes errors older than a day.
