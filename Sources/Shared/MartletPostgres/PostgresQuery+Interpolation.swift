@@ -40,6 +40,11 @@ extension PostgresQuery: ExpressibleByStringInterpolation {
             query.append(fragment)
         }
 
+        /// Inserts the number as text instead of binding it, so that PostgreSQL knows it when it plans for all values.
+        public mutating func appendInterpolation(literal number: Int) {
+            query.text += String(number)
+        }
+
         /// Inserts text from the program's source code without escaping.
         public mutating func appendInterpolation(unescaped sql: StaticString) {
             query.append(unescaped: sql)
