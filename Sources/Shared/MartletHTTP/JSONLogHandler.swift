@@ -62,6 +62,8 @@ public struct JSONLogHandler: LogHandler {
     private static func append(_ value: Logger.MetadataValue, to line: inout [UInt8]) {
         switch value {
         case .string(let text): append(text, to: &line)
+        // Looking for the conformance of any other type takes longer.
+        case .stringConvertible(let number as Int): line.append(contentsOf: number.description.utf8)
         case .stringConvertible(let number as any BinaryInteger): line.append(contentsOf: number.description.utf8)
         case .stringConvertible(let other): append(other.description, to: &line)
         case .array(let values):

@@ -22,7 +22,7 @@ public struct PostgresIdentifier: Hashable, Sendable {
 
     private static func quote(_ name: String) -> String? {
         guard (1...63).contains(name.utf8.count), !name.utf8.contains(0) else { return nil }
-        return name.enclosed(in: "\"")
+        return name.holds("\"") ? name.enclosed(in: "\"") : "\"" + name + "\""
     }
 }
 

@@ -116,13 +116,13 @@ extension PostgresQuery: CustomReflectable {
     public var customMirror: Mirror { Mirror(self, children: ["sql": sql]) }
 }
 
-extension Sequence<PostgresQuery> {
+extension [PostgresQuery] {
     /// Concatenates all fragments, with `separator` between them.
     public func joined(separator: StaticString) -> PostgresQuery {
         var joined = PostgresQuery()
-        for (number, fragment) in enumerated() {
+        for number in indices {
             if number > 0 { joined.append(unescaped: separator) }
-            joined.append(fragment)
+            joined.append(self[number])
         }
         return joined
     }
