@@ -75,6 +75,7 @@ let package = Package(
         .package(url: "https://github.com/apple/swift-metrics", from: "2.13.0"),
         // Sockets, event loops and HTTP/1.1 for the gateway.
         .package(url: "https://github.com/apple/swift-nio", from: "2.101.2"),
+        .package(url: "https://github.com/apple/swift-nio-extras", from: "1.35.2"),
         .package(url: "https://github.com/apple/swift-nio-http2", from: "1.46.0"),
         .package(url: "https://github.com/apple/swift-nio-ssl", from: "2.37.6"),
         // YAML, for the test that reads deploy/compose.yaml.
@@ -171,6 +172,7 @@ let package = Package(
                 nioHTTP1,
                 serviceLifecycle, unixSignals,
                 .product(name: "NIOPosix", package: "swift-nio"), .product(name: "NIOSSL", package: "swift-nio-ssl"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
                 // For the limit on connections, which Hummingbird does not export.
                 .product(name: "HummingbirdCore", package: "hummingbird"),
                 .product(name: "Configuration", package: "swift-configuration"),
@@ -438,6 +440,8 @@ let package = Package(
                 "MartletAPI", "MartletCompression", "MartletCore", "MartletHTTP", "MartletTesting", httpTypes,
                 hummingbird, hummingbirdTesting,
                 logging, nioCore, serviceLifecycle, .product(name: "CoreMetrics", package: "swift-metrics"),
+                .product(name: "NIOEmbedded", package: "swift-nio"),
+                .product(name: "NIOHTTPTypes", package: "swift-nio-extras"),
             ],
             swiftSettings: settings),
         .testTarget(

@@ -45,6 +45,69 @@ extension IntegrationTests {
             #expect(try await client.get("storage/Tour/a?deleted=true").isProblem(.objectNotFound))
         }
 
+        /// A percent-encoded path is answered on the usual way.
+        @Test func `objects are read and listed alike on the event loop and on the usual way`() async throws {
+            let texts = ["small": 2, "large": 800, "huge": 20_000].mapValues { String(repeating: "word ", count: $0) }
+            for (id, text) in texts {
+                let object = #"{"_id":"\#(id)","text":"\#(text)","secret":1}"#
+                #expect(try await client.post("storage/Alike", object).status == 201)
+            }
+            #expect(try await master.post("storage/Alike", #"{"_id":"own","_readers":[]}"#).status == 201)
+            let rules = #"{"rules":{"get":["*"]},"hidden":{"secret":[]}}"#
+            let set = try await master.send("PUT", "collections/Alike/rules", rules)
+            #expect(set.status == 200, "\(set)")
+            let tag = try #require(try await client.get("storage/Alike/small").header("etag"))
+            let conditions = [
+                [:], ["If-None-Match": tag], ["If-None-Match": "W/" + tag], ["If-None-Match": "*"],
+                ["If-None-Match": "broken"], ["If-Match": tag], ["If-Match": "\"9-9\""], ["Accept-Encoding": "gzip"],
+                ["Accept-Encoding": "br", "If-None-Match": "W/" + tag],
+            ]
+            let names = ["content-type", "content-length", "content-encoding", "etag", "vary", "cache-control"]
+            for caller in [client, master] {
+                for id in ["small", "large", "huge", "own", "none"] {
+                    for condition in conditions {
+                        let asking = condition.reduce(caller) { $0.adding($1.key, $1.value) }
+                        let encoded = "%" + String(id.utf8.first ?? 0, radix: 16) + id.dropFirst()
+                        let direct = try await asking.get("storage/Alike/\(id)")
+                        let usual = try await asking.get("storage/Alike/\(encoded)")
+                        #expect(direct.status == usual.status, "\(id) \(condition)")
+                        guard !usual.isProblem else { continue }
+                        for name in names {
+                            #expect(direct.header(name) == usual.header(name), "\(id) \(condition) \(name)")
+                        }
+                        #expect(direct.header("date") != nil && direct.text == usual.text, "\(id) \(condition)")
+                    }
+                }
+            }
+            let filters = [#"{"text":"word+word+"}"#, #"{"_id":"small"}"#, "{"].map { "?where=" + Self.encoded($0) }
+            let lists =
+                filters + [
+                    "", "?limit=1", "?limit=2&skip=1", "?order=-text&keys=text", "?limit=1&cursor=", "?limit=-1",
+                    "?x=1",
+                    "?deleted=true&count=true", "?order=secret", "?include=text", "/1/1", "/0/2?limit=1", "/0/1001",
+                ]
+            for caller in [client, master] {
+                for list in lists {
+                    let direct = try await caller.get("storage/Alike" + list)
+                    let usual = try await caller.get("storage/%41like" + list)
+                    #expect(direct.status == usual.status, "\(list)")
+                    #expect(usual.isProblem || direct.text == usual.text, "\(list)")
+                }
+                for filter in ["{}", #"{"text":"word word "}"#, #"{"secret":1}"#, "[]", "{", ""] {
+                    let direct = try await caller.post("storage/query/Alike?limit=2", filter)
+                    let usual = try await caller.post("storage/query/%41like?limit=2", filter)
+                    #expect(direct.status == usual.status, "\(filter)")
+                    #expect(usual.isProblem || direct.text == usual.text, "\(filter)")
+                }
+            }
+            #expect(try await client.get("storage/Alike/small")["secret"] == nil)
+            #expect(try await client.get("storage/Alike/own").isProblem(.objectNotFound))
+        }
+
+        private static func encoded(_ text: String) -> String {
+            text.addingPercentEncoding(withAllowedCharacters: CharacterSet.alphanumerics.union(["+"])) ?? ""
+        }
+
         @Test func `objects are posted in bulk, paged, filtered, ordered and counted`() async throws {
             let objects = (0..<10).map { #"{"_id":"p\#($0)","n":\#($0),"even":\#($0 % 2 == 0)}"# }.joined(
                 separator: ",")

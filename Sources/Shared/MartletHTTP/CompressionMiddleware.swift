@@ -24,10 +24,24 @@ final class CompressionMiddleware: RouterMiddleware {
         _ request: Request, context: ServiceContext, next: (Request, ServiceContext) async throws -> Response
     ) async throws -> Response {
         var response = try await next(request, context)
-        if response.status == .notModified { return Self.notModified(response, request) }
-        guard Self.isCompressible(response), request.method != .head else { return response }
+        guard let coding = coding(for: &response, to: request) else { return response }
+        return try await compressed(response, coding)
+    }
+
+    /// The coding for an answer; nil to leave its body as it is. Sets the headers of both cases.
+    func coding(for response: inout Response, to request: Request) -> ContentCoding? {
+        if response.status == .notModified {
+            response = Self.notModified(response, request)
+            return nil
+        }
+        guard Self.isCompressible(response), request.method != .head else { return nil }
         Self.addVary(&response)
-        guard let coding = AcceptedCoding.best(request.headers[.acceptEncoding]) else { return response }
+        return AcceptedCoding.best(request.headers[.acceptEncoding])
+    }
+
+    /// The compressed answer. As it is, if it would not become shorter or too many others are being compressed.
+    func compressed(_ response: Response, _ coding: ContentCoding) async throws -> Response {
+        var response = response
         let others = running.wrappingAdd(1, ordering: .relaxed).oldValue
         defer { running.wrappingSubtract(1, ordering: .relaxed) }
         guard others < Self.maximumConcurrent,

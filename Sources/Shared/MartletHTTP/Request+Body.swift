@@ -119,10 +119,11 @@ extension Response {
     /// A response from JSON text.
     public static func json(_ text: String) -> Response { .json(ByteBuffer(string: text)) }
 
+    public static let jsonType = "application/json; charset=utf-8"
+
     /// A response from JSON bytes.
     public static func json(_ body: ByteBuffer, status: HTTPResponse.Status = .ok) -> Response {
-        Response(
-            status: status, headers: [.contentType: "application/json; charset=utf-8"], body: .whole(body))
+        Response(status: status, headers: [.contentType: jsonType], body: .whole(body))
     }
 }
 

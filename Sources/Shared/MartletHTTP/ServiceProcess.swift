@@ -70,10 +70,13 @@ public enum ServiceProcess {
             var addresses: [BindAddress] = [.hostname(settings.string("http.host", default: "127.0.0.1"), port: port)]
             if let path = settings.optionalString("http.socket") { addresses.append(try socket(path)) }
             let responder = router.buildResponder()
+            let direct = DirectResponder(definition, signer: signer, spans: exporter?.queue, logger: logger)
             let servers = addresses.map { address in
                 // If a Unix socket's backlog is full, connections are refused at once, whereas TCP would retry.
                 Application(
                     responder: responder,
+                    server: .http1(
+                        configuration: .init(additionalChannelHandlers: direct.map { [DirectHandler($0)] } ?? [])),
                     configuration: .init(
                         address: address, serverName: nil, backlog: 4_096,
                         availableConnectionsDelegate: MaximumAvailableConnections(

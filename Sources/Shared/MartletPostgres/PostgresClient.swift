@@ -1,4 +1,5 @@
 public import Logging
+public import MartletCore
 public import ServiceLifecycle
 import Synchronization
 
@@ -47,6 +48,25 @@ public final class PostgresClient: Sendable, Service {
     /// Runs one statement. `timeout` starts with the call and replaces the configured one.
     public func query(_ query: PostgresQuery, timeout: Duration? = nil) async throws -> PostgresRows {
         try await rows(Request(.query, query, timeout: nanoseconds(timeout)))
+    }
+
+    /// Runs one statement without a task that waits for it.
+    ///
+    /// - Parameter completion: Called once, on the client's thread, which it must not block, or before the function
+    ///   returns.
+    public func start(
+        _ query: PostgresQuery, usage: RequestUsage,
+        completion: @escaping @Sendable (Result<PostgresRows, PostgresError>) -> Void
+    ) {
+        submit(Request(.query, query, timeout: nanoseconds(nil), usage: usage)) { result in
+            completion(
+                result.flatMap { reply in
+                    guard case .rows(let rows) = reply else {
+                        return .failure(PostgresError(.protocolViolation, "expected a result"))
+                    }
+                    return .success(PostgresRows(result: rows))
+                })
+        }
     }
 
     /// Runs one statement and returns the number of affected rows.
@@ -99,9 +119,13 @@ extension PostgresClient {
 
     private func submit(_ request: Request) async throws -> Request.Reply {
         try await withUnsafeThrowingContinuation { continuation in
-            request.attach(continuation)
-            if let refusal = mailbox.submit(request) { request.complete(.failure(refusal), now: monotonicNow()) }
+            submit(request) { continuation.resume(with: $0) }
         }
+    }
+
+    private func submit(_ request: Request, _ completion: @escaping (Result<Request.Reply, PostgresError>) -> Void) {
+        request.attach(completion)
+        if let refusal = mailbox.submit(request) { request.complete(.failure(refusal), now: monotonicNow()) }
     }
 }
 

@@ -11,13 +11,19 @@ struct Envelope: Sendable {
     let versions: KnownVersions
 
     func response(_ page: ObjectStore.Page, of space: AppSchema, status: HTTPResponse.Status = .ok) -> Response {
+        var answer = answer(page, of: space)
+        answer.status = status
+        return Response(answer)
+    }
+
+    func answer(_ page: ObjectStore.Page, of space: AppSchema) -> DirectAnswer {
         let notice = versions[space.app]
         let body =
             page.rows?.first.map { row in row.withBytes(1) { text(page, notice, objects: $0) } }
             ?? text(page, notice, objects: nil)
-        var response = Response.json(body, status: status)
-        for field in notice.headers { response.headers[field.name] = field.value }
-        return response
+        var headers: HTTPFields = [.contentType: Response.jsonType]
+        for field in notice.headers { headers[field.name] = field.value }
+        return DirectAnswer(headers: headers, body: body)
     }
 
     private func text(_ page: ObjectStore.Page, _ notice: VersionNotice, objects: UnsafeRawBufferPointer?) -> ByteBuffer
@@ -42,11 +48,15 @@ extension Response {
     static func object(
         _ written: ObjectStore.Written, status: HTTPResponse.Status = .ok, hasTag: Bool = true
     ) throws -> Response {
-        let body = written.rows[0].withBytes(0) {
-            ByteBuffer(bytes: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0))
-        }
-        var response = Response.json(body, status: status)
+        var response = Response.json(written.text, status: status)
         if hasTag { response.headers[.eTag] = try written.entityTag.header }
         return response
+    }
+}
+
+extension ObjectStore.Written {
+    /// The object's JSON text.
+    var text: ByteBuffer {
+        rows[0].withBytes(0) { ByteBuffer(bytes: $0 ?? UnsafeRawBufferPointer(start: nil, count: 0)) }
     }
 }

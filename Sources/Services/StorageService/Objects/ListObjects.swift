@@ -1,8 +1,9 @@
 import Hummingbird
 import MartletAPI
+import MartletCore
 import MartletHTTP
 
-struct ListObjects: Endpoint {
+struct ListObjects: DirectEndpoint {
     static let route = Route(
         .get, "/storage/{collection}", "listObjects", "Lists objects of a collection.",
         callers: .clientOrStaff([.read], .storage),
@@ -58,5 +59,23 @@ struct ListObjects: Endpoint {
             try query.setPage(skip: skip, limit: limit)
         }
         return envelope.response(try await objects.list(query, in: scope), of: scope.space)
+    }
+
+    func start(_ direct: DirectRequest, completion: @escaping @Sendable (DirectAnswer?) -> Void) -> Bool {
+        guard let scope = rights.cachedScope(of: direct, for: .find),
+            let query = try? ListQuery(direct, in: scope)
+        else { return false }
+        return objects.startListing(query, in: scope, usage: direct.usage) { page in
+            completion(page.map { envelope.answer($0, of: scope.space) })
+        }
+    }
+}
+
+extension ListQuery {
+    /// The query of a list whose `skip` and `limit` may be in the path.
+    init(_ direct: DirectRequest, in scope: QueryScope) throws {
+        try self.init(direct.request.uri.queryParameters, in: scope)
+        guard direct.parameters.count == 3 else { return }
+        try setPage(skip: direct.parameters[1], limit: direct.parameters[2])
     }
 }

@@ -83,6 +83,10 @@ struct ObjectStore: Sendable {
             defer { advice.record(query, in: scope, took: ContinuousClock.now - start) }
             return try await reading(of: scope) { try ListStatement(query, in: $0, known: known) }
         }
+        return try page(rows, of: query)
+    }
+
+    private func page(_ rows: PostgresRows?, of query: ListQuery) throws -> Page {
         let end: String?? = query.cursor == nil ? nil : .some(nil)
         guard let rows, let row = rows.first else { return Page(count: 0, rows: nil, cursor: end) }
         guard rows.pageSizeInBytes != nil else {
@@ -103,6 +107,40 @@ struct ObjectStore: Sendable {
         return page
     }
 
+    /// Starts to read a page, without a task. The caller must be allowed to list objects of the collection.
+    ///
+    /// - Parameter completion: As for `PostgresClient.start`. Nil in case of an error, and if the page is large.
+    /// - Returns: False if more has to be done first, or the list may take long.
+    func startListing(
+        _ query: ListQuery, in scope: QueryScope, usage: RequestUsage, completion: @escaping @Sendable (Page?) -> Void
+    ) -> Bool {
+        let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: query.limit)
+        guard spaces.isPrepared(scope.space), query.include.isEmpty, !query.countsAll, !largePages.contains(kind),
+            let known = rights.cachedCollections(of: scope.space)
+        else { return false }
+        var scope = scope
+        scope.pageSizeInBytes = Self.smallPageSizeInBytes
+        guard let statement = try? ListStatement(query, in: scope, known: known), !statement.isCostly,
+            statement.others.isEmpty
+        else { return false }
+        let start = ContinuousClock.now
+        self.start(statement.sql, in: scope, usage: usage) { [scope] rows in
+            advice.record(query, in: scope, took: ContinuousClock.now - start)
+            completion(rows.flatMap { try? page($0, of: query) })
+        }
+        return true
+    }
+
+    private func start(
+        _ statement: PostgresQuery, in scope: QueryScope, usage: RequestUsage,
+        completion: @escaping @Sendable (PostgresRows?) -> Void
+    ) {
+        var statement = statement
+        statement.role = scope.space.role
+        statement.timeLimit = scope.timeLimit()
+        postgres.start(statement, usage: usage) { completion(try? $0.get()) }
+    }
+
     /// Nil if there is no such object. Only the parts of the query that determine how an object is shown are used.
     ///
     /// - Throws: `forbidden`.
@@ -111,17 +149,38 @@ struct ObjectStore: Sendable {
         let known = try await rights.collections(
             of: scope.space, including: query.include, from: scope.collection)
         let rows = try await reading(of: scope) { scope in
-            let access = scope.access
-            let conditions = [query.includesDeleted ? nil : "deleted IS NULL", access.readable(for: .get)].compactMap(
-                \.self)
-            let shown = try Shown(query, in: scope, known: known)
-            return Statement(
-                """
-                SELECT \(shown.object), \(Rendering.entityTag) FROM \(try scope.table)
-                WHERE \((["id = \(id.text)"] + conditions).joined(separator: " AND "))
-                """, others: shown.collections)
+            Self.finding(
+                id, try Shown(query, in: scope, known: known), includingDeleted: query.includesDeleted, in: scope,
+                try scope.table)
         }
         return rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) }
+    }
+
+    private static func finding(
+        _ id: ObjectID, _ shown: Shown, includingDeleted: Bool, in scope: QueryScope, _ table: PostgresIdentifier
+    ) -> Statement {
+        let conditions = [
+            "id = \(id.text)", includingDeleted ? nil : "deleted IS NULL", scope.access.readable(for: .get),
+        ].compactMap(\.self)
+        return Statement(
+            """
+            SELECT \(shown.object), \(Rendering.entityTag) FROM \(table) WHERE \(conditions.joined(separator: " AND "))
+            """, others: shown.collections)
+    }
+
+    /// Starts to read an object, without a task. The caller must be allowed to read objects of the collection.
+    ///
+    /// - Parameter completion: As for `PostgresClient.start`. Nil if there is no such object, or in case of an error.
+    /// - Returns: False if more has to be done first.
+    func startFinding(
+        _ id: ObjectID, in scope: QueryScope, usage: RequestUsage, completion: @escaping @Sendable (Written?) -> Void
+    ) -> Bool {
+        guard spaces.isPrepared(scope.space), let table = try? scope.table else { return false }
+        let statement = Self.finding(id, Shown(in: scope), includingDeleted: false, in: scope, table)
+        start(statement.sql, in: scope, usage: usage) { rows in
+            completion(rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) })
+        }
+        return true
     }
 
     /// The result of an aggregation or of a query for distinct values: cell 0 is the number of rows, cell 1 contains

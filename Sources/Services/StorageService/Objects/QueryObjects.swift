@@ -2,8 +2,9 @@ import Hummingbird
 import MartletAPI
 import MartletCore
 import MartletHTTP
+import NIOCore
 
-struct QueryObjects: Endpoint {
+struct QueryObjects: DirectEndpoint {
     static let route = Route(
         .post, "/storage/query/{collection}", "queryObjects", "Lists the objects that match a filter in the body.",
         callers: .clientOrStaff([.read], .storage),
@@ -63,5 +64,16 @@ struct QueryObjects: Endpoint {
         let filter = try await request.json(upTo: Self.maximumFilterSizeInBytes)
         try query.add(filter, in: scope)
         return envelope.response(try await objects.list(query, in: scope), of: scope.space)
+    }
+
+    func start(_ direct: DirectRequest, completion: @escaping @Sendable (DirectAnswer?) -> Void) -> Bool {
+        guard let scope = rights.cachedScope(of: direct, for: .find),
+            var query = try? ListQuery(direct, in: scope),
+            let filter = try? JSONValue(parsing: direct.body.readableBytesView),
+            (try? query.add(filter, in: scope)) != nil
+        else { return false }
+        return objects.startListing(query, in: scope, usage: direct.usage) { page in
+            completion(page.map { envelope.answer($0, of: scope.space) })
+        }
     }
 }

@@ -5,7 +5,7 @@ import MartletCore
 import MartletHTTP
 
 /// 304 if `If-None-Match` lists the object's entity tag. An answer with included objects has no entity tag.
-struct ReadObject: Endpoint {
+struct ReadObject: DirectEndpoint {
     static let route = Route(
         .get, "/storage/{collection}/{id}", "readObject", "Returns an object.",
         callers: .clientOrStaff([.read], .storage),
@@ -38,9 +38,22 @@ struct ReadObject: Endpoint {
         }
         // With included objects, the entity tag of the object does not determine the answer.
         guard query.include.isEmpty else { return try .object(found, hasTag: false) }
+        return Response(try Self.answer(found, to: request))
+    }
+
+    func start(_ direct: DirectRequest, completion: @escaping @Sendable (DirectAnswer?) -> Void) -> Bool {
+        guard direct.request.uri.query == nil, let id = try? ObjectID(direct.parameters[1]),
+            let scope = rights.cachedScope(of: direct, for: .get)
+        else { return false }
+        return objects.startFinding(id, in: scope, usage: direct.usage) { found in
+            completion(found.flatMap { try? Self.answer($0, to: direct.request) })
+        }
+    }
+
+    private static func answer(_ found: ObjectStore.Written, to request: Request) throws -> DirectAnswer {
         let tag = try found.entityTag
         guard try request.matches(tag) else { throw ServiceError(.preconditionFailed) }
-        if try request.knows(tag) { return Response(status: .notModified, headers: [.eTag: tag.header]) }
-        return try .object(found)
+        if try request.knows(tag) { return DirectAnswer(status: .notModified, headers: [.eTag: tag.header]) }
+        return DirectAnswer(headers: [.contentType: Response.jsonType, .eTag: tag.header], body: found.text)
     }
 }

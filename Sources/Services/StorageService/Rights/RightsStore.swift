@@ -2,6 +2,7 @@ import Foundation
 import Logging
 import MartletAPI
 import MartletCore
+import MartletHTTP
 import MartletPostgres
 import ServiceLifecycle
 import Synchronization
@@ -174,8 +175,11 @@ final class RightsStore: Sendable {
 
     /// The rights of an identity other than the master key, even if the environment is closed to clients.
     func rights(of identity: Identity, in space: AppSchema) async throws -> Rights {
-        let known = try await known(of: space)
-        return Rights(
+        Self.rights(of: identity, in: space, try await known(of: space))
+    }
+
+    private static func rights(of identity: Identity, in space: AppSchema, _ known: Known) -> Rights {
+        Rights(
             identity: identity, in: space, collections: known.rules, spaceAccess: known.access,
             isClosed: known.isClosed)
     }
@@ -188,6 +192,41 @@ final class RightsStore: Sendable {
         guard !unknown.isEmpty, try await exists(anyOf: unknown, in: space) else { return rights }
         forget(space)
         return rights.with(try await load(space).rules)
+    }
+
+    /// The collection that a request names first, with the caller's rights. Nil if the database must be queried first:
+    /// something is not cached, or a refusal has to be confirmed.
+    func cachedScope(of direct: DirectRequest, for operation: Access.Operation) -> QueryScope? {
+        guard let collection = try? CollectionName(direct.parameters[0]),
+            let space = try? AppSchema(direct.principal),
+            let rights = cachedRights(of: direct.principal, in: space), rights.knows(collection), !rights.isClosed,
+            !rights.access(to: collection).refuses(operation)
+        else { return nil }
+        return QueryScope(space: space, collection: collection, rights: rights)
+    }
+
+    private func cachedRights(of principal: Principal, in space: AppSchema) -> Rights? {
+        let now = ContinuousClock.now
+        let (known, roles) = memory.withLock { memory in
+            (memory.spaces[space], principal.userID.flatMap { memory.roles[UserKey(space: space, user: $0)] })
+        }
+        let identity: Identity
+        if let text = principal.userID {
+            guard let user = UserID(text), let roles, roles.until > now else { return nil }
+            identity = .user(user.text, roles: roles.roles)
+        } else if principal.hasServerRights {
+            return .master
+        } else {
+            identity = .anonymous
+        }
+        guard let known, known.until > now else { return nil }
+        return Self.rights(of: identity, in: space, known.known)
+    }
+
+    /// Nil if they are not cached.
+    func cachedCollections(of space: AppSchema) -> [String: Collection]? {
+        guard let known = memory.withLock({ $0.spaces[space] }), known.until > .now else { return nil }
+        return known.known.collections
     }
 
     func collections(of space: AppSchema) async throws -> [String: Collection] {

@@ -41,8 +41,11 @@ final class Spaces: Sendable {
         (35, String(decoding: PackageResources.space_035_forget_hidden_sql, as: UTF8.self)),
     ]
 
+    /// Whether `prepare` has nothing to do.
+    func isPrepared(_ space: AppSchema) -> Bool { known.withLock { $0.contains(space) } }
+
     func prepare(_ space: AppSchema) async throws {
-        if known.withLock({ $0.contains(space) }) { return }
+        if isPrepared(space) { return }
         try await provision(space)
         let rows = try await postgres.query("SELECT version FROM storage.spaces WHERE schema = \(space.schema)")
         let version = try rows.first?.decode(0, as: Int.self) ?? 0

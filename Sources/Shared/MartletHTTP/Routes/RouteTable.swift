@@ -18,6 +18,13 @@ public struct RouteTable {
         endpoints.append(endpoint)
     }
 
+    /// The routes whose endpoint can answer on the event loop.
+    var direct: [(route: Route, endpoint: any DirectEndpoint)] {
+        zip(routes, endpoints).compactMap { entry, endpoint in
+            (endpoint as? any DirectEndpoint).map { (entry.route, $0) }
+        }
+    }
+
     /// Adds every route to the router, and a refusal for the other methods of each path.
     func bind(to router: Router<ServiceContext>) {
         var names = PathNames()
@@ -88,10 +95,7 @@ private struct PathNames {
 private struct RequestChecks: Sendable {
     private let callers: Callers
     private let needsConfirmation: Bool
-    /// Nil: the endpoint checks the query.
-    private let query: [QueryCheck]?
-    /// The declared defaults of integers in the query.
-    private let integers: [Substring: Int]
+    private let query: QueryChecks
     private let refusesBody: Bool
     private let renamed: [Substring: Substring]
 
@@ -99,10 +103,7 @@ private struct RequestChecks: Sendable {
         self.renamed = renamed
         callers = route.callers
         needsConfirmation = route.needsConfirmation
-        query = route.checksOwnQuery ? nil : route.parameters.filter { $0.place == .query }.map(QueryCheck.init)
-        integers = Dictionary(
-            (query ?? []).compactMap { check in check.defaultInteger.map { (check.name, $0) } },
-            uniquingKeysWith: { $1 })
+        query = QueryChecks(route)
         refusesBody = !route.acceptsBody && [.post, .put, .patch, .delete].contains(route.method)
     }
 
@@ -114,29 +115,47 @@ private struct RequestChecks: Sendable {
         try context.admit(callers)
         if needsConfirmation { try context.requireConfirmation() }
         try context.decodeParameters(renamed)
-        context.integers = integers
-        try checkQuery(of: request, &context)
+        context.integers = try query.check(request)
         if refusesBody { try await request.allowNoBody() }
     }
+}
 
-    private func checkQuery(of request: Request, _ context: inout ServiceContext) throws {
-        guard let query else { return }
+/// The checks of a request's query.
+struct QueryChecks: Sendable {
+    /// Nil: the endpoint checks the query.
+    private let parameters: [QueryCheck]?
+    /// The declared defaults of integers in the query.
+    private let integers: [Substring: Int]
+
+    init(_ route: Route) {
+        parameters = route.checksOwnQuery ? nil : route.parameters.filter { $0.place == .query }.map(QueryCheck.init)
+        integers = Dictionary(
+            (parameters ?? []).compactMap { check in check.defaultInteger.map { (check.name, $0) } },
+            uniquingKeysWith: { $1 })
+    }
+
+    /// - Returns: The values of the integers that are declared with a default.
+    /// - Throws: `invalid-parameter`.
+    func check(_ request: Request) throws -> [Substring: Int] {
+        guard let parameters else { return integers }
         guard request.uri.query != nil else {
-            if let missing = query.first(where: \.isRequired) { throw missing.missing }
-            return
+            if let missing = parameters.first(where: \.isRequired) { throw missing.missing }
+            return integers
         }
+        var integers = integers
         var seen: Set<Substring> = []
         for parameter in request.uri.queryParameters {
-            guard let check = query.first(where: { $0.name == parameter.key }) else {
+            guard let check = parameters.first(where: { $0.name == parameter.key }) else {
                 throw ServiceError(
                     .invalidParameter, "This query parameter is unknown.", field: String(parameter.key))
             }
             try check.check(parameter.value)
             // The first value of a repeated parameter counts, as for all readers of the query.
             guard seen.insert(parameter.key).inserted else { continue }
-            if check.defaultInteger != nil { context.integers[check.name] = Int(parameter.value) }
+            if check.defaultInteger != nil { integers[check.name] = Int(parameter.value) }
         }
-        for check in query where check.isRequired && !seen.contains(check.name) { throw check.missing }
+        for check in parameters where check.isRequired && !seen.contains(check.name) { throw check.missing }
+        return integers
     }
 }
 

@@ -1,9 +1,9 @@
 import MartletCore
 
-/// A unit of work for the engine, and the task that waits for it.
+/// A unit of work for the engine, and what waits for it.
 ///
-/// `@unchecked Sendable`: the task that creates a request accesses it until it is in the mailbox, then only the
-/// engine's thread does. The mailbox's lock orders the two.
+/// `@unchecked Sendable`: whoever creates a request accesses it until it is in the mailbox, then only the engine's
+/// thread does. The mailbox's lock orders the two.
 final class Request: @unchecked Sendable {
     enum Work {
         /// A statement on any connection, or on the leased one.
@@ -36,7 +36,7 @@ final class Request: @unchecked Sendable {
     /// The staff member who causes the statement, for the audit log; nil for other callers.
     let actor: StaffActor?
 
-    private var continuation: UnsafeContinuation<Reply, any Error>?
+    private var completion: ((Result<Reply, PostgresError>) -> Void)?
     private(set) var isDone = false
     /// Cancelled before it reached the engine.
     var isCancelled = false
@@ -53,8 +53,7 @@ final class Request: @unchecked Sendable {
 
     init(
         _ work: Work, _ query: PostgresQuery, timeout: Nanoseconds, lease: Lease? = nil,
-        begin: PostgresTransactionStart? = nil,
-        isTransactionControl: Bool = false
+        begin: PostgresTransactionStart? = nil, isTransactionControl: Bool = false, usage: RequestUsage? = .current
     ) {
         self.work = work
         self.query = query
@@ -62,28 +61,25 @@ final class Request: @unchecked Sendable {
         self.lease = lease
         self.begin = begin
         self.isTransactionControl = isTransactionControl
-        usage = RequestUsage.current
+        self.usage = usage
         actor = StaffActor.current
         startedAt = monotonicNow()
     }
 
     var deadline: Nanoseconds { startedAt + timeout }
 
-    func attach(_ continuation: UnsafeContinuation<Reply, any Error>) {
-        self.continuation = continuation
+    /// - Parameter completion: Called once, on the engine's thread or, if the request is refused, on the caller's.
+    func attach(_ completion: @escaping (Result<Reply, PostgresError>) -> Void) {
+        self.completion = completion
     }
 
-    /// Resumes the waiting task. Only the first call has an effect.
+    /// Passes the result to what waits for it. Only the first call has an effect.
     func complete(_ result: Result<Reply, PostgresError>, now: Nanoseconds) {
         guard !isDone else { return }
         isDone = true
         usage?.record(nanoseconds: now - startedAt)
-        guard let continuation else { return }
-        self.continuation = nil
-        switch result {
-        case .success(let reply): continuation.resume(returning: reply)
-        case .failure(let error): continuation.resume(throwing: error)
-        }
+        completion?(result)
+        completion = nil
     }
 }
 
