@@ -174,6 +174,21 @@ import Testing
         #expect(router.events == ["inputClosed", "Unreadable()"])
     }
 
+    @Test func `the router knows of an incomplete request when the service is about to stop`() throws {
+        var find = get("/notes/find/a")
+        find.method = .post
+        find.headerFields[.contentLength] = "2"
+        try channel.writeInbound(HTTPRequestPart.head(find))
+        try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "{")))
+        #expect(router.received.isEmpty)
+        channel.pipeline.fireUserInboundEventTriggered(ChannelShouldQuiesceEvent())
+        #expect(router.received == ["head /notes/find/a", "body {"])
+        #expect(router.events == ["ChannelShouldQuiesceEvent()"])
+        try channel.writeInbound(HTTPRequestPart.body(ByteBuffer(string: "}")))
+        try channel.writeInbound(HTTPRequestPart.end(nil))
+        #expect(router.received == ["head /notes/find/a", "body {", "body }", "end"] && notes.asked.isEmpty)
+    }
+
     @Test func `an answer that comes after the connection has closed is dropped`() throws {
         try send(get("/notes/a"))
         try channel.close().wait()

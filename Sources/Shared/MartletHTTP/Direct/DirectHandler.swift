@@ -72,9 +72,19 @@ final class DirectHandler: ChannelDuplexHandler, RemovableChannelHandler {
         switch inbound {
         case .part(let part): receive(part, context)
         case .readComplete: context.fireChannelReadComplete()
-        case .event(let event): context.fireUserInboundEventTriggered(event)
-        case .error(let error): context.fireErrorCaught(error)
+        case .event(let event):
+            passIncomplete(context)
+            context.fireUserInboundEventTriggered(event)
+        case .error(let error):
+            passIncomplete(context)
+            context.fireErrorCaught(error)
         }
+    }
+
+    /// Passes on what has arrived of a request. Otherwise Hummingbird would not know of it, and close the connection
+    /// when the service is about to stop.
+    private func passIncomplete(_ context: ChannelHandlerContext) {
+        if case .receiving(let candidate) = state { passBeginning(candidate, context) }
     }
 
     private func receive(_ part: HTTPRequestPart, _ context: ChannelHandlerContext) {
@@ -107,11 +117,15 @@ final class DirectHandler: ChannelDuplexHandler, RemovableChannelHandler {
     }
 
     private func pass(_ candidate: Candidate, _ context: ChannelHandlerContext) {
+        passBeginning(candidate, context)
+        context.fireChannelRead(wrapInboundOut(.end(nil)))
+    }
+
+    private func passBeginning(_ candidate: Candidate, _ context: ChannelHandlerContext) {
         state = .passing
         passed += 1
         context.fireChannelRead(wrapInboundOut(.head(candidate.head)))
         if candidate.body.readableBytes > 0 { context.fireChannelRead(wrapInboundOut(.body(candidate.body))) }
-        context.fireChannelRead(wrapInboundOut(.end(nil)))
     }
 
     private func finish(_ answer: DirectAnswer?, _ candidate: Candidate, _ context: ChannelHandlerContext) {
