@@ -41,7 +41,7 @@ import Testing
 
     @Test(arguments: [
         "/notes", "/notes/", "/notes/a/b", "/notes/a?x=1", "/notes/a?limit=10", "/notes/a%62", "/notes/count",
-        "/notes/find", "//a", "/others/a", "notes/a", "/notes//a",
+        "/notes/find", "//a", "/others/a", "notes/a", "/notes//a", "/owners/a",
     ])
     func `a path that only the router can decide about is passed on`(_ path: String) throws {
         try send(get(path))
@@ -256,6 +256,7 @@ import Testing
                 Route(.get, "/notes/{id}", "readNote", "Returns a note.", callers: .client, parameters: [limit]), self)
             routes.on(
                 Route(.post, "/notes/find/{id}", "findNote", "Finds notes.", callers: .client, body: .json(.any)), self)
+            routes.on(Route(.get, "/owners/{id}", "readOwner", "Returns an owner.", callers: .server), self)
             routes.get("/notes/count") { _, _ in Response.json("{}") }
         }
 

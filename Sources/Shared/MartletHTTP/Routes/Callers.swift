@@ -47,6 +47,14 @@ public enum Callers: Sendable, Hashable {
     public static let processes = Callers.kinds([.service])
 
     public static func manager(_ action: StaffAction, _ area: StaffArea) -> Callers { .managers([action], [area]) }
+
+    /// Whether every client, and every app's server, may make the call.
+    var admitsEveryClient: Bool {
+        switch self {
+        case .anyone, .client, .clientOrStaff: true
+        default: false
+        }
+    }
 }
 
 extension ServiceContext {

@@ -18,10 +18,12 @@ public struct RouteTable {
         endpoints.append(endpoint)
     }
 
-    /// The routes whose endpoint can answer on the event loop.
+    /// The routes whose endpoint can answer on the event loop. None that refuses some clients or servers of apps,
+    /// because only the router checks that.
     var direct: [(route: Route, endpoint: any DirectEndpoint)] {
         zip(routes, endpoints).compactMap { entry, endpoint in
-            (endpoint as? any DirectEndpoint).map { (entry.route, $0) }
+            guard entry.route.callers.admitsEveryClient else { return nil }
+            return (endpoint as? any DirectEndpoint).map { (entry.route, $0) }
         }
     }
 
