@@ -142,6 +142,18 @@ import Testing
         #expect(router.received == ["head /notes/a", "end"])
     }
 
+    @Test func `an error is answered without the router, so that its cause is not met twice`() throws {
+        var head = get("/notes/a")
+        head.headerFields[HTTPField.Name(HeaderName.requestID)!] = "r1"
+        try send(head)
+        notes.finish(.failure(ServiceError(.unavailable, "Try later.")))
+        channel.embeddedEventLoop.run()
+        let (answered, body) = try #require(try answer())
+        #expect(answered.status == .serviceUnavailable && body.contains("Try later.") && body.contains("r1"))
+        #expect(answered.headerFields[.contentType] == Problem.contentType)
+        #expect(answered.headerFields[.retryAfter] == "1" && router.received.isEmpty)
+    }
+
     @Test func `requests that arrive at once are answered in their order`() throws {
         for path in ["/notes/a", "/notes/b", "/others/c", "/notes/d"] { try send(get(path)) }
         #expect(notes.asked == ["a"] && router.received.isEmpty)
@@ -242,7 +254,8 @@ import Testing
         static let defaultPort = 0
 
         let refuses = Mutex(false)
-        private let state = Mutex<(asked: [String], completion: (@Sendable (DirectAnswer?) -> Void)?)>(([], nil))
+        private typealias Completion = @Sendable (Result<DirectAnswer?, any Error>) -> Void
+        private let state = Mutex<(asked: [String], completion: Completion?)>(([], nil))
 
         init() {}
         init(settings: Settings, logger: Logger) throws {}
@@ -262,7 +275,9 @@ import Testing
 
         func respond(to request: Request, _ context: ServiceContext) async throws -> Response { Response.json("{}") }
 
-        func start(_ direct: DirectRequest, completion: @escaping @Sendable (DirectAnswer?) -> Void) -> Bool {
+        func start(
+            _ direct: DirectRequest, completion: @escaping @Sendable (Result<DirectAnswer?, any Error>) -> Void
+        ) -> Bool {
             if refuses.withLock({ $0 }) { return false }
             state.withLock { state in
                 state.asked.append(direct.parameters.joined(separator: ",") + String(buffer: direct.body))
@@ -273,12 +288,14 @@ import Testing
 
         var asked: [String] { state.withLock { $0.asked } }
 
-        func answer(_ answer: DirectAnswer?) {
+        func answer(_ answer: DirectAnswer?) { finish(.success(answer)) }
+
+        func finish(_ result: Result<DirectAnswer?, any Error>) {
             let completion = state.withLock { state in
                 defer { state.completion = nil }
                 return state.completion
             }
-            completion?(answer)
+            completion?(result)
         }
     }
 

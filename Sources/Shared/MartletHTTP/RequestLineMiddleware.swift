@@ -58,7 +58,7 @@ public struct RequestLineMiddleware: RouterMiddleware {
         }
     }
 
-    private static func problem(for error: any Error) -> ServiceError {
+    static func problem(for error: any Error) -> ServiceError {
         switch error {
         case let problem as ServiceError: return problem
         case let error as HTTPError: return problem(for: error.status).caused(by: error.body)

@@ -61,12 +61,14 @@ struct ListObjects: DirectEndpoint {
         return envelope.response(try await objects.list(query, in: scope), of: scope.space)
     }
 
-    func start(_ direct: DirectRequest, completion: @escaping @Sendable (DirectAnswer?) -> Void) -> Bool {
+    func start(
+        _ direct: DirectRequest, completion: @escaping @Sendable (Result<DirectAnswer?, any Error>) -> Void
+    ) -> Bool {
         guard let scope = rights.cachedScope(of: direct, for: .find),
             let query = try? ListQuery(direct, in: scope)
         else { return false }
-        return objects.startListing(query, in: scope, usage: direct.usage) { page in
-            completion(page.map { envelope.answer($0, of: scope.space) })
+        return objects.startListing(query, in: scope, usage: direct.usage) { result in
+            completion(result.map { page in page.map { envelope.answer($0, of: scope.space) } })
         }
     }
 }

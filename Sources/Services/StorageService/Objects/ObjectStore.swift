@@ -109,10 +109,11 @@ struct ObjectStore: Sendable {
 
     /// Starts to read a page, without a task. The caller must be allowed to list objects of the collection.
     ///
-    /// - Parameter completion: As for `PostgresClient.start`. Nil in case of an error, and if the page is large.
+    /// - Parameter completion: As for `start`. Nil also if the page is large.
     /// - Returns: False if more has to be done first, or the list may take long.
     func startListing(
-        _ query: ListQuery, in scope: QueryScope, usage: RequestUsage, completion: @escaping @Sendable (Page?) -> Void
+        _ query: ListQuery, in scope: QueryScope, usage: RequestUsage,
+        completion: @escaping @Sendable (Result<Page?, any Error>) -> Void
     ) -> Bool {
         let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: query.limit)
         guard spaces.isPrepared(scope.space), query.include.isEmpty, !query.countsAll, !largePages.contains(kind),
@@ -124,21 +125,30 @@ struct ObjectStore: Sendable {
             statement.others.isEmpty
         else { return false }
         let start = ContinuousClock.now
-        self.start(statement.sql, in: scope, usage: usage) { [scope] rows in
+        self.start(statement.sql, in: scope, usage: usage) { [scope] result in
             advice.record(query, in: scope, took: ContinuousClock.now - start)
-            completion(rows.flatMap { try? page($0, of: query) })
+            completion(result.map { rows in rows.flatMap { try? page($0, of: query) } })
         }
         return true
     }
 
+    /// - Parameter completion: As for `PostgresClient.start`. Nil after an error of the statement, about which the
+    ///   usual way knows more. After a timeout, or if the database is unavailable, the error: to wait once more would
+    ///   double the time and the load.
     private func start(
         _ statement: PostgresQuery, in scope: QueryScope, usage: RequestUsage,
-        completion: @escaping @Sendable (PostgresRows?) -> Void
+        completion: @escaping @Sendable (Result<PostgresRows?, any Error>) -> Void
     ) {
         var statement = statement
         statement.role = scope.space.role
         statement.timeLimit = scope.timeLimit()
-        postgres.start(statement, usage: usage) { completion(try? $0.get()) }
+        postgres.start(statement, usage: usage) { [statement] result in
+            switch result {
+            case .success(let rows): completion(.success(rows))
+            case .failure(let error) where error.condition == .fault: completion(.success(nil))
+            case .failure(let error): completion(.failure(spaces.problem(error, of: statement, in: scope.space)))
+            }
+        }
     }
 
     /// Nil if there is no such object. Only the parts of the query that determine how an object is shown are used.
@@ -170,15 +180,16 @@ struct ObjectStore: Sendable {
 
     /// Starts to read an object, without a task. The caller must be allowed to read objects of the collection.
     ///
-    /// - Parameter completion: As for `PostgresClient.start`. Nil if there is no such object, or in case of an error.
+    /// - Parameter completion: As for `start`. Nil also if there is no such object.
     /// - Returns: False if more has to be done first.
     func startFinding(
-        _ id: ObjectID, in scope: QueryScope, usage: RequestUsage, completion: @escaping @Sendable (Written?) -> Void
+        _ id: ObjectID, in scope: QueryScope, usage: RequestUsage,
+        completion: @escaping @Sendable (Result<Written?, any Error>) -> Void
     ) -> Bool {
         guard spaces.isPrepared(scope.space), let table = try? scope.table else { return false }
         let statement = Self.finding(id, Shown(in: scope), includingDeleted: false, in: scope, table)
-        start(statement.sql, in: scope, usage: usage) { rows in
-            completion(rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) })
+        start(statement.sql, in: scope, usage: usage) { result in
+            completion(result.map { rows in rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) } })
         }
         return true
     }

@@ -41,12 +41,14 @@ struct ReadObject: DirectEndpoint {
         return Response(try Self.answer(found, to: request))
     }
 
-    func start(_ direct: DirectRequest, completion: @escaping @Sendable (DirectAnswer?) -> Void) -> Bool {
+    func start(
+        _ direct: DirectRequest, completion: @escaping @Sendable (Result<DirectAnswer?, any Error>) -> Void
+    ) -> Bool {
         guard direct.request.uri.query == nil, let id = try? ObjectID(direct.parameters[1]),
             let scope = rights.cachedScope(of: direct, for: .get)
         else { return false }
-        return objects.startFinding(id, in: scope, usage: direct.usage) { found in
-            completion(found.flatMap { try? Self.answer($0, to: direct.request) })
+        return objects.startFinding(id, in: scope, usage: direct.usage) { result in
+            completion(result.map { found in found.flatMap { try? Self.answer($0, to: direct.request) } })
         }
     }
 

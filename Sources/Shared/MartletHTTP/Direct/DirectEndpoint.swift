@@ -6,15 +6,17 @@ public import NIOCore
 /// An endpoint that answers its most frequent requests on the event loop of their connection.
 ///
 /// These only read, with a single statement, for a client or an app's server. Without a task, middleware and streams,
-/// they take about half of the CPU time. `respond` answers all others, and every request that ends in an error, so it
+/// they take about half of the CPU time. `respond` answers all others, and most requests that end in an error, so it
 /// must be safe to call after an attempt.
 public protocol DirectEndpoint: Endpoint {
     /// Starts to answer a request, whose query is as the route declares it. Must not block.
     ///
     /// - Parameter completion: Called once, on any thread, unless the function returns false. Nil leaves the request to
-    ///   `respond`.
+    ///   `respond`. An error is answered at once; for those that `respond` would only meet again after a long wait.
     /// - Returns: Whether it was started. If not, `respond` answers.
-    func start(_ request: DirectRequest, completion: @escaping @Sendable (DirectAnswer?) -> Void) -> Bool
+    func start(
+        _ request: DirectRequest, completion: @escaping @Sendable (Result<DirectAnswer?, any Error>) -> Void
+    ) -> Bool
 }
 
 /// A request with its whole body.

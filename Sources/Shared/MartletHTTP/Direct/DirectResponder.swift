@@ -61,21 +61,27 @@ final class DirectResponder: Sendable {
         let request = FormQueryMiddleware.decoded(Request(head: head, body: RequestBody(buffer: ByteBuffer())))
         guard (try? match.entry.query.check(request)) != nil else { return false }
         let direct = DirectRequest(request: request, body: body, principal: principal, parameters: match.parameters)
-        return match.entry.endpoint.start(direct) { [self] answer in
-            // Large answers count against a budget, for which the usual way waits.
-            guard let answer, answer.body.readableBytes <= RequestMemory.smallSizeInBytes else {
-                return eventLoop.execute { write(nil) }
+        let requestID = RequestRecorder.requestID(head.headerFields)
+        let finish: @Sendable (DirectAnswer, String?) -> Void = { [self] answer, cause in
+            eventLoop.execute { [self] in
+                write(answer)
+                recorder.record(
+                    FinishedRequest(
+                        method: head.method, route: match.entry.route.path, requestID: requestID,
+                        status: answer.status, cause: cause, duration: ContinuousClock.now - start,
+                        usage: direct.usage),
+                    logger)
             }
-            compress(answer, for: request) { [self] answer in
-                eventLoop.execute { [self] in
-                    write(answer)
-                    recorder.record(
-                        FinishedRequest(
-                            method: head.method, route: match.entry.route.path,
-                            requestID: RequestRecorder.requestID(head.headerFields), status: answer.status,
-                            duration: ContinuousClock.now - start, usage: direct.usage),
-                        logger)
-                }
+        }
+        return match.entry.endpoint.start(direct) { [self] result in
+            switch result {
+            // Large answers count against a budget, for which the usual way waits.
+            case .success(let answer?) where answer.body.readableBytes <= RequestMemory.smallSizeInBytes:
+                compress(answer, for: request) { finish($0, nil) }
+            case .success: eventLoop.execute { write(nil) }
+            case .failure(let error):
+                let problem = RequestLineMiddleware.problem(for: error)
+                finish(problem.answer(requestID: requestID), problem.cause)
             }
         }
     }
