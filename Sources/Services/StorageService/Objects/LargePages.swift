@@ -1,14 +1,14 @@
 import Synchronization
 
-/// Remembers which lists had a large page when they were last read, so that the next read reserves memory for a large
-/// page at once instead of trying a small one first.
+/// Remembers which reads had a large answer when they were last made, so that the next one does not try first whether
+/// the answer is small. Used for lists that need memory to be reserved, and for reads that the event loop cannot answer.
 final class LargePages: Sendable {
     private static let maximumCount = 1_000
 
     struct Kind: Hashable {
         let space: AppSchema
         let collection: CollectionName
-        /// The requested page size; nil for a summary.
+        /// The requested page size; nil for a summary, or for objects by id.
         let limit: Int?
     }
 

@@ -13,6 +13,9 @@ struct ObjectStore: Sendable {
     static let maximumPageSizeInBytes = 16 << 20
     /// Larger pages are only read once the process's budget for answers has room for them.
     static let smallPageSizeInBytes = 512 << 10
+    /// The limit for reads that are started without a task. With the other members of a page, an answer must not exceed
+    /// `RequestMemory.smallSizeInBytes`.
+    private static let directSizeInBytes = RequestMemory.smallSizeInBytes - (8 << 10)
 
     let postgres: PostgresClient
     let spaces: Spaces
@@ -22,6 +25,8 @@ struct ObjectStore: Sendable {
     let quota: ObjectQuota
     let advice = AdviceStore()
     private let largePages = LargePages()
+    /// Reads whose answer has more than `directSizeInBytes`.
+    private let largeAnswers = LargePages()
     /// The transaction of an all-or-nothing batch, in which statements then run.
     private(set) var transaction: PostgresTransaction?
     /// Whether the transaction will be rolled back, so that nothing may be recorded outside of it.
@@ -66,6 +71,9 @@ struct ObjectStore: Sendable {
         var isNew = false
 
         var entityTag: EntityTag { get throws { EntityTag(text: try rows[0].decode(1)) } }
+
+        /// The size of the object's JSON text.
+        var sizeInBytes: Int { rows[0].withBytes(0) { $0?.count ?? 0 } }
     }
 
     // MARK: Reading
@@ -83,8 +91,15 @@ struct ObjectStore: Sendable {
             defer { advice.record(query, in: scope, took: ContinuousClock.now - start) }
             return try await reading(of: scope) { try ListStatement(query, in: $0, known: known) }
         }
+        if let rows, Self.mayBeStarted(query) {
+            let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: query.limit)
+            largeAnswers.record(kind, isLarge: rows.pageSizeInBytes ?? .max > Self.directSizeInBytes)
+        }
         return try page(rows, of: query)
     }
+
+    /// Whether the list needs no other rights or collections than those that `startListing` uses.
+    private static func mayBeStarted(_ query: ListQuery) -> Bool { query.include.isEmpty && !query.countsAll }
 
     private func page(_ rows: PostgresRows?, of query: ListQuery) throws -> Page {
         let end: String?? = query.cursor == nil ? nil : .some(nil)
@@ -116,11 +131,11 @@ struct ObjectStore: Sendable {
         completion: @escaping @Sendable (Result<Page?, any Error>) -> Void
     ) -> Bool {
         let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: query.limit)
-        guard spaces.isPrepared(scope.space), query.include.isEmpty, !query.countsAll, !largePages.contains(kind),
+        guard spaces.isPrepared(scope.space), Self.mayBeStarted(query), !largeAnswers.contains(kind),
             let known = rights.cachedCollections(of: scope.space)
         else { return false }
         var scope = scope
-        scope.pageSizeInBytes = Self.smallPageSizeInBytes
+        scope.pageSizeInBytes = Self.directSizeInBytes
         guard let statement = try? ListStatement(query, in: scope, known: known), !statement.isCostly,
             statement.others.isEmpty
         else { return false }
@@ -163,7 +178,13 @@ struct ObjectStore: Sendable {
                 id, try Shown(query, in: scope, known: known), includingDeleted: query.includesDeleted, in: scope,
                 try scope.table)
         }
-        return rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) }
+        guard let rows, !rows.isEmpty else { return nil }
+        let written = Written(rows: rows)
+        if query.include.isEmpty {
+            let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: nil)
+            largeAnswers.record(kind, isLarge: written.sizeInBytes > Self.directSizeInBytes)
+        }
+        return written
     }
 
     private static func finding(
@@ -180,16 +201,24 @@ struct ObjectStore: Sendable {
 
     /// Starts to read an object, without a task. The caller must be allowed to read objects of the collection.
     ///
-    /// - Parameter completion: As for `start`. Nil also if there is no such object.
+    /// - Parameter completion: As for `start`. Nil also if there is no such object, or if it is large.
     /// - Returns: False if more has to be done first.
     func startFinding(
         _ id: ObjectID, in scope: QueryScope, usage: RequestUsage,
         completion: @escaping @Sendable (Result<Written?, any Error>) -> Void
     ) -> Bool {
-        guard spaces.isPrepared(scope.space), let table = try? scope.table else { return false }
+        let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: nil)
+        guard spaces.isPrepared(scope.space), !largeAnswers.contains(kind), let table = try? scope.table else {
+            return false
+        }
         let statement = Self.finding(id, Shown(in: scope), includingDeleted: false, in: scope, table)
         start(statement.sql, in: scope, usage: usage) { result in
-            completion(result.map { rows in rows.flatMap { $0.isEmpty ? nil : Written(rows: $0) } })
+            completion(
+                result.map { rows -> Written? in
+                    guard let rows, !rows.isEmpty else { return nil }
+                    let found = Written(rows: rows)
+                    return found.sizeInBytes <= Self.directSizeInBytes ? found : nil
+                })
         }
         return true
     }
