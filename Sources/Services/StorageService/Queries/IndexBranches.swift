@@ -17,6 +17,8 @@ struct IndexBranches {
     let conditions: [PostgresQuery]
     /// The parts of the filter that the index does not support.
     let others: [Filter.Part]
+    /// The fields that must equal the given values.
+    let equal: [FieldPath]
 
     /// Nil if no index supports both filter and order.
     ///
@@ -56,6 +58,7 @@ struct IndexBranches {
         guard scalars.count + arrays.count <= Self.maximumBranches else { return nil }
         let usedParts = Set(used.map(\.part))
         conditions = scalars + arrays
+        equal = used.map(\.equality.path)
         others = filter.parts.enumerated().filter { !usedParts.contains($0.offset) }.map(\.element)
     }
 

@@ -64,8 +64,7 @@ struct ListStatement: ReadStatement {
         let shown = try Shown(query, in: scope, known: known)
         others = shown.collections.union(filter?.collections ?? []).subtracting([scope.collection])
         isCostly = filter?.isCostly ?? false
-        let source = try Source(
-            query, filter, access, table: table, indexes: known[scope.collection.text]?.ordered ?? [])
+        let source = try Source(query, filter, access, table: table, known[scope.collection.text])
         let both = [access.readable(for: .find), access.readable(for: .count)].compactMap(\.self)
         let counted = Self.condition(query, filter?.condition, both.isEmpty ? nil : both.joined(separator: " AND "))
         let total: PostgresQuery = query.countsAll ? "(SELECT count(*) FROM \(table) WHERE \(counted))" : "count(*)"
@@ -139,12 +138,13 @@ private struct Source {
     /// Whether one plan is the best for all values: the rows are read in the order of an index, after the values that
     /// an equality requires, if there is one. PostgreSQL keeps such a plan if it also knows the limit, which saves more
     /// than half of its time. With a rule's condition, or with other parts of the filter, another index may be better
-    /// for some values.
+    /// for some values. So it may be if the equality is with elements of arrays, of which many may have a frequent one.
     private let hasOnePlan: Bool
 
-    init(_ query: ListQuery, _ filter: Filter?, _ access: Access, table: PostgresIdentifier, indexes: [[String]])
-        throws
-    {
+    init(
+        _ query: ListQuery, _ filter: Filter?, _ access: Access, table: PostgresIdentifier,
+        _ collection: RightsStore.Collection?
+    ) throws {
         let readable = access.readable(for: .find)
         func from(_ condition: PostgresQuery?, isIndexed: Bool) -> PostgresQuery {
             "FROM \(table) WHERE \(ListStatement.condition(query, condition, readable))\(isIndexed ? ListStatement.rare : "")"
@@ -153,7 +153,7 @@ private struct Source {
         let cursorBranches = try query.cursor?.map { try $0.branches(query.completeOrder).count } ?? 1
         whole = from(filter?.condition, isIndexed: isWholeIndexed)
         guard let filter, filter.order == nil || query.order != nil,
-            let used = IndexBranches(filter, order: query.completeOrder, indexes: indexes),
+            let used = IndexBranches(filter, order: query.completeOrder, indexes: collection?.ordered ?? []),
             used.conditions.count * cursorBranches <= Self.maximumBranches
         else {
             branches = []
@@ -166,7 +166,15 @@ private struct Source {
             from(([condition] + used.others.map(\.condition)).joined(separator: " AND "), isIndexed: isIndexed)
         }
         isPlannedForValues = isIndexed
-        hasOnePlan = !isIndexed && used.others.isEmpty && access.allowedByRules(for: .find) == nil
+        hasOnePlan =
+            !isIndexed && used.others.isEmpty && access.allowedByRules(for: .find) == nil
+            && !used.equal.contains { Self.mayHaveArrays($0, in: collection) }
+    }
+
+    /// The types of nested fields are not known.
+    private static func mayHaveArrays(_ path: FieldPath, in collection: RightsStore.Collection?) -> Bool {
+        guard path.parts.count == 1, let types = collection?.fields[FieldName(path.parts[0])] else { return true }
+        return types.contains { $0.hasPrefix("Array") }
     }
 
     /// The number of rows to read; as a part of the text if it does not change from page to page.
