@@ -18,11 +18,11 @@ public struct RouteTable {
         endpoints.append(endpoint)
     }
 
-    /// The routes whose endpoint can answer on the event loop. None that refuses some clients or servers of apps,
-    /// because only the router checks that.
+    /// The routes whose endpoint can answer on the event loop. None that refuses some clients or servers of apps, or
+    /// has its own format of problems, because only the router takes care of that.
     var direct: [(route: Route, endpoint: any DirectEndpoint)] {
         zip(routes, endpoints).compactMap { entry, endpoint in
-            guard entry.route.callers.admitsEveryClient else { return nil }
+            guard entry.route.callers.admitsEveryClient, entry.route.refusal == nil else { return nil }
             return (endpoint as? any DirectEndpoint).map { (entry.route, $0) }
         }
     }
