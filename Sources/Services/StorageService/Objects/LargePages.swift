@@ -1,7 +1,7 @@
 import Synchronization
 
 /// Remembers which reads had a large answer when they were last made, so that the next one does not try first whether
-/// the answer is small. Used for lists that need memory to be reserved, and for reads that the event loop cannot answer.
+/// the answer is small. For lists that need memory to be reserved, and for reads that the event loop cannot answer.
 final class LargePages: Sendable {
     private static let maximumCount = 1_000
 

@@ -201,7 +201,7 @@ struct ObjectStore: Sendable {
 
     /// Starts to read an object, without a task. The caller must be allowed to read objects of the collection.
     ///
-    /// - Parameter completion: As for `start`. Nil also if there is no such object, or if it is large.
+    /// - Parameter completion: As for `start`. Nil also if the object is large; `object-not-found` if there is none.
     /// - Returns: False if more has to be done first.
     func startFinding(
         _ id: ObjectID, in scope: QueryScope, usage: RequestUsage,
@@ -214,10 +214,11 @@ struct ObjectStore: Sendable {
         let statement = Self.finding(id, Shown(in: scope), includingDeleted: false, in: scope, table)
         start(statement.sql, in: scope, usage: usage) { result in
             completion(
-                result.map { rows -> Written? in
-                    guard let rows, !rows.isEmpty else { return nil }
+                result.flatMap { rows in
+                    guard let rows else { return .success(nil) }
+                    guard !rows.isEmpty else { return .failure(ServiceError(.objectNotFound)) }
                     let found = Written(rows: rows)
-                    return found.sizeInBytes <= Self.directSizeInBytes ? found : nil
+                    return .success(found.sizeInBytes <= Self.directSizeInBytes ? found : nil)
                 })
         }
         return true
