@@ -15,8 +15,9 @@ public struct EntityTag: Sendable, Hashable {
 
     /// The tags in `If-Match` or `If-None-Match`; nil for `*`. Weak tags are treated as strong.
     ///
+    /// - Parameter field: What the error names.
     /// - Throws: `invalid-parameter` unless the header is a list of 1 to 20 quoted tags.
-    public static func list(_ header: String) throws -> [EntityTag]? {
+    public static func list(_ header: String, of field: String = "If-Match") throws -> [EntityTag]? {
         if header.trimmed == "*" { return nil }
         let tags = header.split(separator: ",").compactMap { part -> EntityTag? in
             var tag = part.trimmed
@@ -26,8 +27,7 @@ public struct EntityTag: Sendable, Hashable {
         }
         guard !tags.isEmpty, tags.count <= 20, tags.count == header.split(separator: ",").count else {
             throw ServiceError(
-                .invalidParameter, "Expected * or a list of at most 20 entity tags in double quotes.",
-                field: "If-Match")
+                .invalidParameter, "Expected * or a list of at most 20 entity tags in double quotes.", field: field)
         }
         return tags
     }

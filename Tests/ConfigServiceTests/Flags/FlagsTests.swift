@@ -116,6 +116,8 @@ import Testing
                     + #""reason":"UNKNOWN","rules":[\#(own)]}}}"#, "\(first)")
             let tag = try #require(first.header("etag"))
             #expect(try await app.client("GET", path, headers: ["if-none-match": tag]).status == 304)
+            let malformed = try await app.client("GET", path, headers: ["if-none-match": "x"])
+            #expect(malformed.isProblem(.invalidParameter, field: "If-None-Match"), "\(malformed)")
 
             // A running experiment comes first. Its variation without a value leaves the decision to the flag's rules.
             let experiment = """

@@ -90,7 +90,9 @@ struct ReadAttachment: Endpoint {
             .contentDisposition: ContentDisposition.header(
                 isInline: ContentType.isInline(found.contentType), name: found.name),
         ]
-        if let known = request.headers[.ifNoneMatch], try EntityTag.list(known)?.contains(tag) ?? true {
+        if let known = request.headers[.ifNoneMatch],
+            try EntityTag.list(known, of: "If-None-Match")?.contains(tag) ?? true
+        {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] =

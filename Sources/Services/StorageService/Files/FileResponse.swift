@@ -80,7 +80,7 @@ extension Request {
     /// - Throws: `invalid-parameter`.
     func knows(_ tag: EntityTag) throws -> Bool {
         guard let header = headers[.ifNoneMatch] else { return false }
-        return try EntityTag.list(header)?.contains(tag) ?? true
+        return try EntityTag.list(header, of: "If-None-Match")?.contains(tag) ?? true
     }
 }
 

@@ -225,7 +225,7 @@ extension Batch.Item {
         }
         switch try value("ifMatch") {
         case nil: precondition = nil
-        case .string(let tags): precondition = Precondition(tags: try EntityTag.list(tags)?.map(\.text))
+        case .string(let tags): precondition = Precondition(tags: try EntityTag.list(tags, of: "ifMatch")?.map(\.text))
         case let value?:
             throw ServiceError(
                 .invalidBody, "Expected a string with an entity tag in quotes, found \(value.phrase).",

@@ -12,7 +12,7 @@ public protocol DirectEndpoint: Endpoint {
     /// Starts to answer a request, whose query is as the route declares it. Must not block.
     ///
     /// - Parameter completion: Called once, on any thread, unless the function returns false. Nil leaves the request to
-    ///   `respond`. An error is answered at once; for those that `respond` would only meet again after a long wait.
+    ///   `respond`. An error is answered at once: use it where `respond` would only find the same error again.
     /// - Returns: Whether it was started. If not, `respond` answers.
     func start(
         _ request: DirectRequest, completion: @escaping @Sendable (Result<DirectAnswer?, any Error>) -> Void
