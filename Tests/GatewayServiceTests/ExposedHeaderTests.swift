@@ -20,10 +20,10 @@ import Testing
         HeaderName.secret, HeaderName.masterKey,
         HeaderName.user, HeaderName.environment, HeaderName.version,
     ]
-    /// Headers that a browser handles itself, or lets every page read.
+    /// Headers that a browser handles itself, lets every page read, or that pages have no use for (`date`).
     private static let forBrowsers: Set = [
         "referrer-policy", "x-frame-options", "cross-origin-resource-policy", "content-type", "content-length",
-        "content-language", "content-encoding",
+        "content-language", "content-encoding", "date",
         "cache-control", "expires", "last-modified", "vary", "set-cookie", "content-security-policy",
         "x-content-type-options",
     ]
