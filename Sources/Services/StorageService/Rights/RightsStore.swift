@@ -206,28 +206,13 @@ final class RightsStore: Sendable {
     }
 
     private func cachedRights(of principal: Principal, in space: AppSchema) -> Rights? {
-        let now = ContinuousClock.now
-        let (known, roles) = memory.withLock { memory in
-            (memory.spaces[space], principal.userID.flatMap { memory.roles[UserKey(space: space, user: $0)] })
-        }
-        let identity: Identity
-        if let text = principal.userID {
-            guard let user = UserID(text), let roles, roles.until > now else { return nil }
-            identity = .user(user.text, roles: roles.roles)
-        } else if principal.hasServerRights {
-            return .master
-        } else {
-            identity = .anonymous
-        }
-        guard let known, known.until > now else { return nil }
-        return Self.rights(of: identity, in: space, known.known)
+        guard let identity = cachedIdentity(of: principal, in: space) else { return nil }
+        if identity == .master { return .master }
+        return cached(space).map { Self.rights(of: identity, in: space, $0) }
     }
 
     /// Nil if they are not cached.
-    func cachedCollections(of space: AppSchema) -> [String: Collection]? {
-        guard let known = memory.withLock({ $0.spaces[space] }), known.until > .now else { return nil }
-        return known.known.collections
-    }
+    func cachedCollections(of space: AppSchema) -> [String: Collection]? { cached(space)?.collections }
 
     func collections(of space: AppSchema) async throws -> [String: Collection] {
         try await known(of: space).collections
@@ -236,15 +221,20 @@ final class RightsStore: Sendable {
     func access(in space: AppSchema) async throws -> SpaceAccess { try await known(of: space).access }
 
     private func known(of space: AppSchema) async throws -> Known {
-        let now = ContinuousClock.now
-        let (remembered, generation) = memory.withLock { ($0.spaces[space], $0.generation) }
-        if let remembered, remembered.until > now { return remembered.known }
+        if let known = cached(space) { return known }
+        let (generation, now) = (revision, ContinuousClock.now)
         let known = try await load(space)
         memory.withLock { memory in
             guard memory.generation == generation else { return }
             memory.spaces[space] = (known, now + Self.validity)
         }
         return known
+    }
+
+    /// Nil unless it is cached and still valid.
+    private func cached(_ space: AppSchema) -> Known? {
+        guard let remembered = memory.withLock({ $0.spaces[space] }), remembered.until > .now else { return nil }
+        return remembered.known
     }
 
     /// Changes with every invalidation. Values derived from rights must then be derived again.
@@ -285,24 +275,36 @@ final class RightsStore: Sendable {
     }
 
     private func identity(of principal: Principal, in space: AppSchema) async throws -> Identity {
-        guard let text = principal.userID else { return principal.hasServerRights ? .master : .anonymous }
-        guard let user = UserID(text) else { throw ServiceError(.unauthorized) }
+        if let identity = cachedIdentity(of: principal, in: space) { return identity }
+        guard let user = principal.userID.flatMap(UserID.init) else { throw ServiceError(.unauthorized) }
         return .user(user.text, roles: try await roles(of: user, in: space))
+    }
+
+    /// Nil if the roles of the user are not cached, or the id is invalid.
+    private func cachedIdentity(of principal: Principal, in space: AppSchema) -> Identity? {
+        guard let text = principal.userID else { return principal.hasServerRights ? .master : .anonymous }
+        guard let user = UserID(text), let roles = cachedRoles(of: user, in: space) else { return nil }
+        return .user(user.text, roles: roles)
     }
 
     /// Every role of the user, direct or inherited from other roles, by name.
     func roles(of user: UserID, in space: AppSchema) async throws -> [String] {
-        let key = UserKey(space: space, user: user.text)
-        let now = ContinuousClock.now
-        let (remembered, generation) = memory.withLock { ($0.roles[key], $0.generation) }
-        if let remembered, remembered.until > now { return remembered.roles }
+        if let roles = cachedRoles(of: user, in: space) { return roles }
+        let (generation, now) = (revision, ContinuousClock.now)
         let roles = try await loadRoles(of: user, in: space)
         memory.withLock { memory in
             guard memory.generation == generation else { return }
             if memory.roles.count >= Self.maximumRememberedUsers { memory.roles = [:] }
-            memory.roles[key] = (roles, now + Self.validity)
+            memory.roles[UserKey(space: space, user: user.text)] = (roles, now + Self.validity)
         }
         return roles
+    }
+
+    /// Nil unless they are cached and still valid.
+    private func cachedRoles(of user: UserID, in space: AppSchema) -> [String]? {
+        let key = UserKey(space: space, user: user.text)
+        guard let remembered = memory.withLock({ $0.roles[key] }), remembered.until > .now else { return nil }
+        return remembered.roles
     }
 
     private func exists(anyOf names: [String], in space: AppSchema) async throws -> Bool {
