@@ -1,3 +1,4 @@
+import Foundation
 import HTTPTypes
 public import Hummingbird
 import MartletAPI
@@ -30,6 +31,27 @@ public struct EntityTag: Sendable, Hashable {
                 .invalidParameter, "Expected * or a list of at most 20 entity tags in double quotes.", field: field)
         }
         return tags
+    }
+}
+
+extension Request {
+    /// Whether the `If-Match` of a read holds (RFC 9110 §13.1.1): it is absent, it is `*`, or it lists the tag,
+    /// compared strongly.
+    ///
+    /// - Throws: `invalid-parameter`.
+    public func matches(_ tag: EntityTag) throws -> Bool {
+        guard let header = headers[.ifMatch] else { return true }
+        guard try EntityTag.list(header) != nil else { return true }
+        // `EntityTag.list` returns weak tags as strong ones, which a strong comparison must not match.
+        return header.split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces) == tag.header }
+    }
+
+    /// Whether the client has this version already, according to its `If-None-Match` (RFC 9110 §13.1.2).
+    ///
+    /// - Throws: `invalid-parameter`.
+    public func knows(_ tag: EntityTag) throws -> Bool {
+        guard let header = headers[.ifNoneMatch] else { return false }
+        return try EntityTag.list(header, of: "If-None-Match")?.contains(tag) ?? true
     }
 }
 

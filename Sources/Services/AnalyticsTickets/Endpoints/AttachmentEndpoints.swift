@@ -90,9 +90,7 @@ struct ReadAttachment: Endpoint {
             .contentDisposition: ContentDisposition.header(
                 isInline: ContentType.isInline(found.contentType), name: found.name),
         ]
-        if let known = request.headers[.ifNoneMatch],
-            try EntityTag.list(known, of: "If-None-Match")?.contains(tag) ?? true
-        {
+        if try request.knows(tag) {
             return Response(status: .notModified, headers: headers)
         }
         headers[.contentType] =

@@ -31,9 +31,7 @@ extension Response {
         headers[.eTag] = tag.header
         if headers[.cacheControl] == nil { headers[.cacheControl] = "private, no-cache" }
         headers[.vary] = headers[.vary].map { $0 + ", Accept-Encoding" } ?? "Accept-Encoding"
-        if let known = request.headers[.ifNoneMatch],
-            try EntityTag.list(known, of: "If-None-Match")?.contains(tag) ?? true
-        {
+        if try request.knows(tag) {
             if let space { headers[generation] = "\(space.space.text) \(space.generation)" }
             return Response(status: .notModified, headers: headers)
         }

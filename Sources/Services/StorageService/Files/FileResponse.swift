@@ -63,27 +63,6 @@ struct FileResponse: Sendable {
     }
 }
 
-extension Request {
-    /// Whether the `If-Match` of a read holds (RFC 9110 §13.1.1): it is absent, it is `*`, or it lists the tag,
-    /// compared strongly.
-    ///
-    /// - Throws: `invalid-parameter`.
-    func matches(_ tag: EntityTag) throws -> Bool {
-        guard let header = headers[.ifMatch] else { return true }
-        guard try EntityTag.list(header) != nil else { return true }
-        // `EntityTag.list` returns weak tags as strong ones, which a strong comparison must not match.
-        return header.split(separator: ",").contains { $0.trimmingCharacters(in: .whitespaces) == tag.header }
-    }
-
-    /// Whether the client has this version already, according to its `If-None-Match` (RFC 9110 §13.1.2).
-    ///
-    /// - Throws: `invalid-parameter`.
-    func knows(_ tag: EntityTag) throws -> Bool {
-        guard let header = headers[.ifNoneMatch] else { return false }
-        return try EntityTag.list(header, of: "If-None-Match")?.contains(tag) ?? true
-    }
-}
-
 /// The `Range` of a request (RFC 9110 §14).
 enum ByteRange {
     struct Unsatisfiable: Error {}
