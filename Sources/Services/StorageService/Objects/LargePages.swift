@@ -10,6 +10,11 @@ final class LargePages: Sendable {
         let collection: CollectionName
         /// The requested page size; nil for a summary, or for objects by id.
         let limit: Int?
+
+        init(_ scope: QueryScope, limit: Int?) {
+            (space, collection) = (scope.space, scope.collection)
+            self.limit = limit
+        }
     }
 
     private let kinds = Mutex<Set<Kind>>([])

@@ -92,7 +92,7 @@ struct ObjectStore: Sendable {
             return try await reading(of: scope) { try ListStatement(query, in: $0, known: known) }
         }
         if let rows, Self.mayBeStarted(query) {
-            let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: query.limit)
+            let kind = LargePages.Kind(scope, limit: query.limit)
             largeAnswers.record(kind, isLarge: rows.pageSizeInBytes ?? .max > Self.directSizeInBytes)
         }
         return try page(rows, of: query)
@@ -130,7 +130,7 @@ struct ObjectStore: Sendable {
         _ query: ListQuery, in scope: QueryScope, usage: RequestUsage,
         completion: @escaping @Sendable (Result<Page?, any Error>) -> Void
     ) -> Bool {
-        let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: query.limit)
+        let kind = LargePages.Kind(scope, limit: query.limit)
         guard spaces.isPrepared(scope.space), Self.mayBeStarted(query), !largeAnswers.contains(kind),
             let known = rights.cachedCollections(of: scope.space)
         else { return false }
@@ -181,7 +181,7 @@ struct ObjectStore: Sendable {
         guard let rows, !rows.isEmpty else { return nil }
         let written = Written(rows: rows)
         if query.include.isEmpty {
-            let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: nil)
+            let kind = LargePages.Kind(scope, limit: nil)
             largeAnswers.record(kind, isLarge: written.sizeInBytes > Self.directSizeInBytes)
         }
         return written
@@ -207,7 +207,7 @@ struct ObjectStore: Sendable {
         _ id: ObjectID, in scope: QueryScope, usage: RequestUsage,
         completion: @escaping @Sendable (Result<Written?, any Error>) -> Void
     ) -> Bool {
-        let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: nil)
+        let kind = LargePages.Kind(scope, limit: nil)
         guard spaces.isPrepared(scope.space), !largeAnswers.contains(kind), let table = try? scope.table else {
             return false
         }
@@ -868,7 +868,7 @@ struct ObjectStore: Sendable {
         limit: Int?, of scope: QueryScope, _ read: (QueryScope) async throws -> PostgresRows?
     ) async throws -> PostgresRows? {
         guard let memory = RequestMemory.current else { return try await read(scope) }
-        let kind = LargePages.Kind(space: scope.space, collection: scope.collection, limit: limit)
+        let kind = LargePages.Kind(scope, limit: limit)
         if !largePages.contains(kind) {
             var small = scope
             small.pageSizeInBytes = Self.smallPageSizeInBytes

@@ -35,8 +35,8 @@ final class DirectResponder: Sendable {
             let match = routes.match(head.method, target)
         else { return nil }
         let fields = head.headerFields
-        guard fields[.connection] == nil, fields[.expect] == nil, fields[.transferEncoding] == nil,
-            fields[.contentEncoding] == nil,
+        let others: [HTTPField.Name] = [.connection, .expect, .transferEncoding, .contentEncoding]
+        guard !others.contains(where: fields.contains),
             fields[.contentLength].map({ Int($0).map { $0 <= Self.maximumSizeInBytes } ?? false }) ?? true
         else { return nil }
         return match
