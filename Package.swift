@@ -335,7 +335,7 @@ let package = Package(
             name: "MartletTesting",
             dependencies: [
                 "MartletAPI", "MartletCore", "MartletHTTP", "MartletMail", "MartletPostgres", httpTypes, hummingbird,
-                hummingbirdTesting, logging, nioCore,
+                hummingbirdTesting, logging, nioCore, serviceLifecycle,
             ],
             path: "Sources/Testing/MartletTesting", exclude: ["mail_server.py"], swiftSettings: settings),
 

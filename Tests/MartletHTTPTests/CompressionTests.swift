@@ -1,12 +1,10 @@
 import HTTPTypes
 import Hummingbird
-import Logging
 import MartletAPI
 import MartletCompression
 import MartletCore
 import MartletTesting
 import NIOCore
-import ServiceLifecycle
 import Testing
 
 @testable import MartletHTTP
@@ -112,18 +110,10 @@ import Testing
     }
 }
 
-private struct Pages: ServiceDefinition {
+private struct Pages: StubService {
     static let name = "pages"
-    static let defaultPort = 1
 
     var compressesAnswers = true
-    var background: [any Service] { [] }
-    var userData: any UserDataHolder { NoUserData() }
-
-    init(compressesAnswers: Bool = true) { self.compressesAnswers = compressesAnswers }
-    init(settings: Settings, logger: Logger) throws {}
-
-    func isReady() async -> Bool { true }
 
     /// JSON of a given size in bytes.
     static func json(_ size: Int) -> String {

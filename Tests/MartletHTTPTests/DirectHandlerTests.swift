@@ -8,7 +8,6 @@ import MartletTesting
 import NIOCore
 import NIOEmbedded
 import NIOHTTPTypes
-import ServiceLifecycle
 import Synchronization
 import Testing
 
@@ -257,20 +256,14 @@ import Testing
     }
 
     /// A service whose endpoint answers when the test says so.
-    private final class Notes: ServiceDefinition, DirectEndpoint {
+    private final class Notes: StubService, DirectEndpoint {
         static let name = "notes"
-        static let defaultPort = 0
 
         let refuses = Mutex(false)
         private typealias Completion = @Sendable (Result<DirectAnswer?, any Error>) -> Void
         private let state = Mutex<(asked: [String], completion: Completion?)>(([], nil))
 
         init() {}
-        init(settings: Settings, logger: Logger) throws {}
-        var background: [any Service] { [] }
-        var userData: any UserDataHolder { NoUserData() }
-        func isReady() async -> Bool { true }
-
         func addRoutes(to routes: inout RouteTable) {
             let limit = RouteParameter.query("limit", .integer.range(0, 9).defaulting(to: 1))
             routes.on(

@@ -1,11 +1,9 @@
 import HTTPTypes
 import Hummingbird
-import Logging
 import MartletAPI
 import MartletCore
 import MartletTesting
 import NIOCore
-import ServiceLifecycle
 import Testing
 
 @testable import MartletHTTP
@@ -57,17 +55,8 @@ import Testing
 }
 
 /// A service that answers 201 with the body it was sent.
-private struct Making: ServiceDefinition {
+private struct Making: StubService {
     static let name = "making"
-    static let defaultPort = 1
-
-    var background: [any Service] { [] }
-    var userData: any UserDataHolder { NoUserData() }
-
-    init() {}
-    init(settings: Settings, logger: Logger) throws {}
-
-    func isReady() async -> Bool { true }
 
     func addRoutes(to routes: inout RouteTable) {
         for (method, path) in [(HTTPRequest.Method.post, "/things"), (.put, "/things/{id}"), (.patch, "/things/{id}")]

@@ -7,7 +7,6 @@ import MartletAPI
 import MartletCore
 import MartletTesting
 import NIOCore
-import ServiceLifecycle
 import Synchronization
 import Testing
 
@@ -91,15 +90,8 @@ import Testing
 
     // MARK: Requests
 
-    private struct Answers: ServiceDefinition {
+    private struct Answers: StubService {
         static let name = "answers"
-        static let defaultPort = 0
-
-        init() {}
-        init(settings: Settings, logger: Logger) throws {}
-        var background: [any Service] { [] }
-        var userData: any UserDataHolder { NoUserData() }
-        func isReady() async -> Bool { true }
 
         func addRoutes(to routes: inout RouteTable) {
             routes.get("/large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: 1 << 20)) }

@@ -1,11 +1,9 @@
 import Foundation
 import HTTPTypes
 import Hummingbird
-import Logging
 import MartletAPI
 import MartletCore
 import MartletTesting
-import ServiceLifecycle
 import Testing
 
 @testable import MartletHTTP
@@ -97,17 +95,8 @@ import Testing
     }
 }
 
-private struct Things: ServiceDefinition {
+private struct Things: StubService {
     static let name = "things"
-    static let defaultPort = 0
-
-    init() {}
-    init(settings: Settings, logger: Logger) {}
-
-    var background: [any Service] { [] }
-    var userData: any UserDataHolder { NoUserData() }
-
-    func isReady() async -> Bool { true }
 
     func addRoutes(to routes: inout RouteTable) {
         let id = Say { $0.component("id") }

@@ -8,7 +8,6 @@ import MartletAPI
 import MartletCore
 import MartletTesting
 import NIOCore
-import ServiceLifecycle
 import Testing
 
 @testable import MartletHTTP
@@ -115,16 +114,10 @@ import Testing
 }
 
 /// A service that fails in every possible way.
-private struct Failing: ServiceDefinition {
+private struct Failing: StubService {
     static let name = "failing"
-    static let defaultPort = 1
 
     var ready = true
-    var background: [any Service] { [] }
-    var userData: any UserDataHolder { NoUserData() }
-
-    init(ready: Bool = true) { self.ready = ready }
-    init(settings: Settings, logger: Logger) throws {}
 
     func isReady() async -> Bool { ready }
 

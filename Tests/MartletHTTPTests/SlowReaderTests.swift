@@ -8,7 +8,6 @@ import MartletAPI
 import MartletCore
 import MartletTesting
 import NIOCore
-import ServiceLifecycle
 import Testing
 
 @testable import MartletHTTP
@@ -17,15 +16,8 @@ import Testing
 @Suite(.serialized) struct SlowReaderTests {
     private static let answerSize = 10 << 20
 
-    private struct Lists: ServiceDefinition {
+    private struct Lists: StubService {
         static let name = "lists"
-        static let defaultPort = 0
-
-        init() {}
-        init(settings: Settings, logger: Logger) throws {}
-        var background: [any Service] { [] }
-        var userData: any UserDataHolder { NoUserData() }
-        func isReady() async -> Bool { true }
 
         func addRoutes(to routes: inout RouteTable) {
             routes.get("/large") { _, _ in Response.json(ByteBuffer(repeating: 0x20, count: SlowReaderTests.answerSize))

@@ -162,17 +162,8 @@ import Testing
 }
 
 /// A service that answers with the span of the request.
-private struct Traced: ServiceDefinition {
+private struct Traced: StubService {
     static let name = "traced"
-    static let defaultPort = 1
-
-    var background: [any Service] { [] }
-    var userData: any UserDataHolder { NoUserData() }
-
-    init() {}
-    init(settings: Settings, logger: Logger) throws {}
-
-    func isReady() async -> Bool { true }
 
     func addRoutes(to routes: inout RouteTable) {
         routes.get("/traced/{name}") { _, _ in ActiveSpan.current?.context?.traceparent ?? "none" }
