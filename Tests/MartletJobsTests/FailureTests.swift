@@ -26,7 +26,7 @@ import Testing
 
     @Test func `after the last attempt the job has failed, and the cause is hidden`() async throws {
         try await TestQueue.with { test async throws in
-            // A job that nobody stopped has failed, too, if its handler throws `CancellationError`.
+            // A `CancellationError` is a failure like any other if nobody has stopped the job.
             for mishap in [Mishap(), CancellationError()] as [any Error] {
                 let id = try await test.enqueue(Simple.self)
                 try await test.withWorkers([Simple { _, _ in throw mishap }]) { _ async throws in

@@ -522,8 +522,8 @@ class ViewTests(BrowserTests):
         self.button("Save").click()
         expect(dialog).to_have_count(0)
         rule = {
-            "when": {"collection": "Parcels", "events": ["updated"]}, "where": {"object.paid": True}, "to": [{"user": "ada"}], "except": ["actor"],
-            "content": {"title": "Paid"}}
+            "when": {"collection": "Parcels", "events": ["updated"]}, "where": {"object.paid": True}, "to": [{"user": "ada"}],
+            "except": ["actor"], "content": {"title": "Paid"}}
         stored = self.server.of_app("GET", "/notifications/rules/parcel-paid")
         self.assertEqual({name: stored[name] for name in rule}, rule)
 
